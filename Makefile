@@ -1,0 +1,41 @@
+# Two commands for a fresh machine with Python 3.11+, its venv module and make: `make demo` and `make test`.
+# Each makes its own virtual environment and installs what it needs; a second run finds it ready.
+
+PYTHON ?= python3
+TEST_VENV := .venv/test
+DEMO_VENV := .venv/demo
+TEST_BIN := $(TEST_VENV)/bin
+DEMO_BIN := $(DEMO_VENV)/bin
+
+.PHONY: demo test lint types generated clean
+
+demo: $(DEMO_VENV)/ready
+	$(DEMO_BIN)/python examples/demo.py
+
+test: $(TEST_VENV)/ready lint types generated
+	$(TEST_BIN)/python -m pytest -q -n auto --dist loadgroup
+
+lint: $(TEST_VENV)/ready
+	$(TEST_BIN)/ruff check .
+	$(TEST_BIN)/black --quiet --check codegen templates tests examples generated
+
+types: $(TEST_VENV)/ready
+	$(TEST_BIN)/mypy codegen templates/runtime examples
+	$(TEST_BIN)/mypy --config-file tests/consumer/mypy.ini generated tests/consumer
+	$(TEST_BIN)/pyright --project tests/consumer/pyrightconfig.json
+
+generated: $(TEST_VENV)/ready
+	$(TEST_BIN)/toolgen check specs/
+
+$(TEST_VENV)/ready: pyproject.toml
+	$(PYTHON) -m venv $(TEST_VENV)
+	$(TEST_BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $@
+
+$(DEMO_VENV)/ready: pyproject.toml
+	$(PYTHON) -m venv $(DEMO_VENV)
+	$(DEMO_BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[demo]'
+	touch $@
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

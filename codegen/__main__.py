@@ -1,0 +1,5 @@
+"""`python -m codegen` is `toolgen`."""
+
+from codegen.cli import main
+
+main()

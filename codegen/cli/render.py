@@ -1,0 +1,36 @@
+"""Printing problems: in colour on a terminal, plain elsewhere, always complete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import click
+
+from codegen.diagnostics import Diagnostic, Severity
+
+_COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
+
+
+def print_diagnostics(diagnostics: Iterable[Diagnostic], *, quiet: bool = False) -> None:
+    """Each problem on standard error: place, weight, code, pointer, message, hint. `quiet` leaves errors only."""
+    for found in diagnostics:
+        if quiet and found.severity is not Severity.ERROR:
+            continue
+        place = found.file if found.line is None else f"{found.file}:{found.line}"
+        kind = click.style(f"{found.severity.value}[{found.code}]", fg=_COLOURS[found.severity], bold=True)
+        about = " ".join(text for text in (found.pointer, f"({found.target})" if found.target else "") if text)
+        click.echo(f"{place}: {kind}{' ' + about if about else ''}: {found.message}", err=True)
+        if found.hint:
+            click.echo(f"    {click.style('hint:', dim=True)} {found.hint}", err=True)
+
+
+def summary(diagnostics: Sequence[Diagnostic]) -> str:
+    """`2 errors, 1 warning`; empty when there is nothing."""
+    counts = {severity: sum(d.severity is severity for d in diagnostics) for severity in Severity}
+    return ", ".join(f"{n} {s.value}{'s' if n > 1 else ''}" for s, n in counts.items() if n)
+
+
+def stops(diagnostics: Iterable[Diagnostic], strict: bool) -> bool:
+    """Whether these problems stop a build."""
+    grave = (Severity.ERROR, Severity.WARNING) if strict else (Severity.ERROR,)
+    return any(found.severity in grave for found in diagnostics)

@@ -1,0 +1,45 @@
+"""The templates and their whole vocabulary of filters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from codegen.emit.literals import docstring, py_string
+from codegen.resources import templates
+
+
+def render(template: str, **values: Any) -> str:
+    """The text of a template; a name that a template uses and nobody gives is an error."""
+    return _environment().get_template(template).render(**values)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(templates(), encoding="utf-8"),
+        undefined=StrictUndefined,
+        autoescape=False,  # the output is Python, and every text goes through a filter below
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters = {
+        "docstring": docstring,
+        "keywords": _keywords,
+        "number": _number,
+        "py_string": py_string,
+    }
+    return environment
+
+
+def _keywords(rules: Mapping[str, bool]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in rules.items())
+
+
+def _number(value: float) -> str:
+    """A number as Python writes it, without a needless fraction."""
+    return repr(int(value)) if float(value).is_integer() else repr(value)

@@ -1,0 +1,132 @@
+"""Schemas must be what they claim to be: valid by their own meta-schema, and compilable.
+
+jsonschema-rs judges all schemas, since it is fast and is the gate at run time. Only for one that it refuses does
+jsonschema explain why, with a pointer to each fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema_rs
+
+from codegen.diagnostics import Diagnostic, Report
+from codegen.schema.dialects import URIS
+from codegen.schema.pointers import join
+from codegen.specs.tool import Catalog, Tool
+
+
+def check_schemas(catalog: Catalog, report: Report) -> Catalog:
+    """The catalog without the tools whose schemas do not compile; each of those is reported."""
+    sound: list[Tool] = []
+    for tool in catalog:
+        problems = [*_check(tool, "parameters", tool.parameters)]
+        if tool.returns is not None:
+            problems += _check(tool, "returns", tool.returns)
+        report.add(*problems)
+        if not problems:
+            sound.append(tool)
+    return Catalog(tuple(sound))
+
+
+def _check(tool: Tool, part: str, schema: Any) -> Iterator[Diagnostic]:
+    try:
+        jsonschema_rs.meta.validate(_with_dialect(schema, tool.dialect))
+        jsonschema_rs.validator_for(_with_dialect(schema, tool.dialect), validate_formats=False, offline=True)
+    except jsonschema_rs.ReferencingError as error:
+        yield tool.problem("unresolved-reference", f"a reference leads nowhere: {error}", part=part)
+    except (jsonschema_rs.ValidationError, ValueError) as error:
+        explained = list(_explain(tool, part, schema))
+        yield from explained or [tool.problem("schema-invalid", f"the schema does not compile: {error}", part=part)]
+
+
+def _with_dialect(schema: Any, dialect: str) -> Any:
+    return {**schema, "$schema": URIS[dialect]} if isinstance(schema, dict) else schema
+
+
+def _explain(tool: Tool, part: str, schema: Any) -> Iterator[Diagnostic]:
+    """One diagnostic a fault, at the place of the fault."""
+    from jsonschema.validators import validator_for
+
+    judge = validator_for({"$schema": URIS[tool.dialect]})
+    meta = judge(judge.META_SCHEMA)
+    seen: set[str] = set()
+    for error in sorted(_leaves(meta.iter_errors(schema)), key=lambda e: [str(token) for token in e.absolute_path]):
+        path = list(error.absolute_path)
+        below = join("", *path)
+        if below in seen:
+            continue
+        seen.add(below)
+        where = f'"{path[-1]}"' if path else "the schema"
+        yield tool.problem("schema-invalid", f"{where}: {_message(error)}", _hint(error), part=part, below=below)
+
+
+def _leaves(errors: Any) -> Iterator[Any]:
+    """The errors at the bottom: a meta-schema is built of unions, and only their inner errors say something."""
+    for error in errors:
+        inner = list(error.context or ())
+        deeper = [one for one in inner if len(one.absolute_path) > len(error.absolute_path)]
+        if deeper:
+            yield from _leaves(deeper)
+        else:
+            yield error
+
+
+def _message(error: Any) -> str:
+    value = _short(error.instance)
+    if error.validator == "type":
+        expected = error.validator_value
+        allowed = " or ".join(expected) if isinstance(expected, list) else str(expected)
+        return f"{value} must be of type {allowed.replace('object or boolean', 'object (a schema) or boolean')}"
+    if error.validator in ("anyOf", "oneOf"):
+        return f"{value} is not allowed here"
+    if error.validator == "enum":
+        return f"{value} is none of {', '.join(str(one) for one in error.validator_value)}"
+    return str(error.message)
+
+
+def _hint(error: Any) -> str:
+    value = error.instance
+    path = list(error.absolute_path)
+    keyword = path[-1] if path else ""
+    if value in ("false", "true"):
+        return f"write {value} without quotes"
+    if value in ("False", "True"):
+        return f"write {str(value).lower()} without quotes"
+    if keyword == "required" and isinstance(value, bool):
+        return "list the required properties in the object's own `required`, beside `properties`"
+    if keyword == "type" and isinstance(value, str):
+        near = _TYPES.get(value.lower())
+        return f'write "{near}"' if near else "the types are null, boolean, integer, number, string, array, object"
+    return ""
+
+
+_TYPES = {
+    "any": "",
+    "array": "array",
+    "bool": "boolean",
+    "boolean": "boolean",
+    "dict": "object",
+    "double": "number",
+    "float": "number",
+    "int": "integer",
+    "integer": "integer",
+    "list": "array",
+    "map": "object",
+    "none": "null",
+    "null": "null",
+    "number": "number",
+    "object": "object",
+    "str": "string",
+    "string": "string",
+    "tuple": "array",
+}
+"""What people write for a type, and what JSON Schema calls it."""
+
+
+def _short(value: Any) -> str:
+    import json
+
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:59] + "…"

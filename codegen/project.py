@@ -1,0 +1,181 @@
+"""A project: which specs become which package, and how. Read from `[tool.toolgen]` and the command line.
+
+The configuration is that of the nearest pyproject.toml above the first spec, so that a build means the same from every
+working directory; its paths are relative to its own folder. `SETTINGS` is the one place that says which settings there
+are: reading, checking and the documentation follow it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+DEFAULT_SPECS = ("specs",)
+DEFAULT_OUTPUT = "generated"
+DEFAULT_TARGETS = ("openai_agents", "openai_responses", "oci_agents")
+NO_TARGETS = "none"
+"""The target id that stands for no payloads at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting of `[tool.toolgen]`."""
+
+    kind: Literal["text", "texts", "choice", "flag"]
+    default: Any
+    meaning: str
+    choices: tuple[str, ...] = ()
+    shapes_output: bool = True
+    """Whether a change of it can change a byte of the output."""
+
+
+SETTINGS: dict[str, Setting] = {
+    "specs": Setting("texts", list(DEFAULT_SPECS), "spec files and folders", shapes_output=False),
+    "output": Setting("text", DEFAULT_OUTPUT, "folder of the generated package", shapes_output=False),
+    "package": Setting("text", "", "name of the generated package, where it is not the folder's", shapes_output=False),
+    "targets": Setting("texts", list(DEFAULT_TARGETS), "APIs to register the tools with, or only `none`"),
+    "handlers": Setting(
+        "choice", "stubs", "`stubs`: functions in handlers/; `inject`: an object of the service", ("stubs", "inject")
+    ),
+    "formats": Setting(
+        "choice", "annotate", "`annotate`: format only informs; `check`: the gate asserts it", ("annotate", "check")
+    ),
+    "names": Setting(
+        "choice",
+        "error",
+        "a tool name that a target refuses: `error`, or `replace` it",
+        ("error", "replace"),
+    ),
+    "oci_encoding": Setting(
+        "choice", "json", "how OCI's string map is written: every value as JSON, or as the ADK does", ("json", "adk")
+    ),
+    "strict": Setting("flag", False, "whether warnings stop a build", shapes_output=False),
+}
+
+
+class ConfigError(Exception):
+    """The configuration or the command line is wrong; the text says where and how to mend it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What a build works on. All paths are absolute."""
+
+    specs: tuple[Path, ...]
+    output: Path
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Every setting, defaults included."""
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        chosen = tuple(dict.fromkeys(self.settings["targets"]))
+        return () if chosen == (NO_TARGETS,) else chosen
+
+    @property
+    def options_digest(self) -> str:
+        """A digest of the settings that shape the output."""
+        shaping = {name: self.settings[name] for name, setting in SETTINGS.items() if setting.shapes_output}
+        shaping["targets"] = list(self.targets)
+        return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def load_project(
+    specs: Sequence[Path],
+    *,
+    output: Path | None = None,
+    package: str | None = None,
+    targets: Sequence[str] = (),
+    cwd: Path | None = None,
+) -> Project:
+    """The project that the command line means: what it says goes before the configuration, that before the defaults.
+
+    Paths on the command line are relative to `cwd`. Raises `ConfigError`.
+    """
+    here = (cwd or Path.cwd()).absolute()
+    anchor = _normal(here / specs[0]) if specs else here
+    file = _nearest_pyproject(anchor)
+    configured = _read(file) if file is not None else {}
+    home = file.parent if file is not None and configured else here
+    values = {name: configured.get(name, setting.default) for name, setting in SETTINGS.items()}
+    if targets:
+        values["targets"] = list(targets)
+    if NO_TARGETS in values["targets"] and len(set(values["targets"])) > 1:
+        raise ConfigError(f"the target {NO_TARGETS!r} excludes all others")
+    named = tuple(_normal(here / path) for path in specs) or tuple(_normal(home / path) for path in values["specs"])
+    folder = _output(here, home, output, package, configured)
+    if not folder.name.isidentifier():
+        raise ConfigError(f"the package cannot be imported: {folder.name!r} is no Python name")
+    for path in named:
+        if folder == path or folder in path.parents:
+            raise ConfigError(f"the specs are inside the output folder: {path}")
+    return Project(named, folder, values)
+
+
+def _output(here: Path, home: Path, output: Path | None, package: str | None, configured: Mapping[str, Any]) -> Path:
+    """The folder of the package. A name that is given on its own replaces the folder's last part."""
+    if output is not None:
+        folder = _normal(here / output)
+    else:
+        folder = _normal(home / configured.get("output", DEFAULT_OUTPUT))
+    name = package or (configured.get("package", "") if output is None else "")
+    if not name or folder.name == name:
+        return folder
+    if not name.isidentifier():
+        raise ConfigError(f"the package cannot be imported: {name!r} is no Python name")
+    return folder / name if output is not None else folder.parent / name
+
+
+def _normal(path: Path) -> Path:
+    import os
+
+    return Path(os.path.normpath(path))
+
+
+def _nearest_pyproject(anchor: Path) -> Path | None:
+    """The nearest pyproject.toml at or above `anchor` that speaks of toolgen, or else the nearest at all."""
+    start = anchor if anchor.is_dir() else anchor.parent
+    for folder in (start, *start.parents):
+        file = folder / "pyproject.toml"
+        if file.is_file():
+            return file
+    return None
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{file}: {error}") from error
+    tool = document.get("tool", {})
+    section = tool.get("toolgen", {}) if isinstance(tool, dict) else {}
+    if not isinstance(section, dict):
+        raise ConfigError(f"{file}: [tool.toolgen] must be a table")
+    problems = [problem for name, value in section.items() if (problem := _problem(name, value))]
+    if problems:
+        raise ConfigError("\n".join(f"{file}: [tool.toolgen] {problem}" for problem in problems))
+    return dict(section)
+
+
+def _problem(name: str, value: Any) -> str:
+    """What is wrong with one setting; empty when nothing is."""
+    setting = SETTINGS.get(name)
+    if setting is None:
+        near = difflib.get_close_matches(name, SETTINGS, 1)
+        hint = f", did you mean {near[0]}?" if near else f"; the settings are {', '.join(SETTINGS)}"
+        return f"has no setting {name}{hint}"
+    if setting.kind == "flag":
+        return "" if isinstance(value, bool) else f"{name} must be true or false"
+    if setting.kind == "texts":
+        fine = isinstance(value, list) and value and all(isinstance(one, str) and one for one in value)
+        return "" if fine else f"{name} must be a list of texts"
+    if not isinstance(value, str):
+        return f"{name} must be a text"
+    if setting.kind == "choice" and value not in setting.choices:
+        return f"{name} must be one of {', '.join(setting.choices)}, not {value!r}"
+    return ""

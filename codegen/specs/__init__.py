@@ -1,0 +1,1 @@
+"""Reading specs: from paths to a catalog of tools."""

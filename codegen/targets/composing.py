@@ -1,0 +1,429 @@
+"""Says a schema without composition keywords: no `allOf`, no `oneOf`, no `$ref` or `anyOf` with other rules beside it.
+
+Most APIs take `anyOf` alone at best. What conjunction says can nearly always be said exactly by one schema, and what it
+cannot is reported as a loss and left out, so that the result admits at least what the spec admits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, Final
+
+from codegen.targets.nodes import Node, NodeSchema, Notes
+
+TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "object")
+
+MAX_NESTED_UNIONS: Final = 40
+"""Unions directly within unions; more is a schema that describes itself in a circle."""
+
+RULES: Final = frozenset(
+    {
+        *("type", "enum", "const", "format", "not", "if", "then", "else"),
+        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+        *("minLength", "maxLength", "pattern"),
+        *("items", "prefixItems", "minItems", "maxItems", "uniqueItems", "unevaluatedItems"),
+        *("contains", "minContains", "maxContains"),
+        *("properties", "patternProperties", "additionalProperties", "unevaluatedProperties", "propertyNames"),
+        *("required", "minProperties", "maxProperties", "dependentRequired", "dependentSchemas"),
+    }
+)
+"""Keywords that can refuse a value, besides those of composition."""
+
+SHAPING: Final = RULES | {"allOf", "anyOf", "oneOf"}
+"""Keywords that have a part in what is refused. All others only tell something."""
+
+_COMPOSITION: Final = frozenset({"allOf", "oneOf", "anyOf", "unevaluatedProperties", "unevaluatedItems"})
+_LOWER_BOUNDS: Final = frozenset(
+    {"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"},
+)
+_UPPER_BOUNDS: Final = frozenset(
+    {"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"},
+)
+_MEMBERS: Final = frozenset({"properties", "patternProperties", "additionalProperties"})
+_ELEMENTS: Final = frozenset({"prefixItems", "items"})
+
+
+def type_of(value: Any) -> str:
+    """The JSON type of a value; whole numbers are integers."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "integer" if value.is_integer() else "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"
+
+
+def declared_types(node: Node) -> list[str] | None:
+    """The types that `type` names, each once; None where there is no `type`."""
+    declared = node.get("type")
+    if declared is None:
+        return None
+    names = declared if isinstance(declared, list) else [declared]
+    return [name for name in dict.fromkeys(names) if not (name == "integer" and "number" in names)]
+
+
+def constants(node: Node) -> list[Any] | None:
+    """The only values that `const` or `enum` leave; None where the node has neither."""
+    if "const" in node:
+        return [node["const"]]
+    values = node.get("enum")
+    return values if isinstance(values, list) else None
+
+
+def same_json(left: Any, right: Any) -> bool:
+    """Equality of JSON values: 1 is 1.0 and is not true."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same_json, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same_json(left[key], right[key]) for key in left)
+    return bool(left == right)
+
+
+def allowed_types(node: Node) -> frozenset[str] | None:
+    """The types that a node without composition leaves; None where it leaves all."""
+    declared, values = declared_types(node), constants(node)
+    if values is not None:
+        present = {type_of(value) for value in values}
+        if declared is not None:
+            present = {kind for kind in present if kind in declared or (kind == "integer" and "number" in declared)}
+        return frozenset(present)
+    return None if declared is None else frozenset(declared)
+
+
+class Composer:
+    """Composes the schemas of one tree of nodes. Each schema is composed once; the tree is not changed."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+        self._composed: dict[int, tuple[NodeSchema, NodeSchema]] = {}
+        self._meetings: dict[tuple[int, ...], Node] = {}
+        self._parts: dict[int, tuple[Node, ...]] = {}
+        self._busy: set[int] = set()
+        self._nested_unions = 0
+        self._endless = False
+
+    def compose(self, site: NodeSchema) -> NodeSchema:
+        """`site` in one of four forms.
+
+        A boolean; a node that only refers; a node with `anyOf` and otherwise only annotations, whose branches are yet
+        to be composed; a node with neither. Members and elements are not looked into.
+        """
+        if not isinstance(site, Node):
+            return site
+        if (known := self._composed.get(id(site))) is not None:
+            return known[1]
+        if is_reference(site):
+            result: NodeSchema = site
+            if isinstance(site.target, bool):
+                result = site.target
+        elif id(site) in self._busy:
+            return True  # asked for on the way to itself: nothing is known yet
+        else:
+            self._busy.add(id(site))
+            result = self._distribute(self._flatten(site, frozenset()))
+            self._busy.discard(id(site))
+        self._composed[id(site)] = (site, result)  # the site is kept too, so that its identity stays its own
+        return result
+
+    def follow(self, site: NodeSchema) -> NodeSchema:
+        """The schema that a chain of mere references ends in; False for a chain that never ends."""
+        seen: set[int] = set()
+        while isinstance(composed := self.compose(site), Node) and is_reference(composed):
+            if id(composed) in seen or composed.target is None:
+                return False
+            seen.add(id(composed))
+            site = composed.target
+        return site
+
+    def types(self, site: NodeSchema, active: frozenset[int] = frozenset()) -> frozenset[str] | None:
+        """The types that `site` leaves; None where it leaves all or it cannot be said."""
+        site = self.follow(site)
+        composed = self.compose(site)
+        if not isinstance(composed, Node):
+            return None if composed else frozenset()
+        if id(site) in active:
+            return frozenset()
+        if "anyOf" in composed:
+            found: set[str] = set()
+            for branch in composed["anyOf"]:
+                if (inner := self.types(branch, active | {id(site)})) is None:
+                    return None
+                found |= inner
+            return frozenset(found)
+        return allowed_types(composed)
+
+    def allows_null(self, site: NodeSchema) -> bool:
+        types = self.types(site)
+        return types is None or "null" in types
+
+    def meet(self, sites: Iterable[NodeSchema]) -> NodeSchema:
+        """A schema for what fits all `sites`; the same node for the same sites, so that recursion comes to an end."""
+        parts: dict[int, Node] = {}
+        for site in sites:
+            site = self.follow(site)
+            if site is False:
+                return False
+            if isinstance(site, Node):
+                for part in self._parts.get(id(site), (site,)):
+                    parts.setdefault(id(part), part)
+        if len(parts) <= 1:
+            return next(iter(parts.values()), True)
+        key = tuple(parts)
+        if key not in self._meetings:
+            first = next(iter(parts.values()))
+            self._meetings[key] = Node({"allOf": list(parts.values())}, first.pointer)
+            self._parts[id(self._meetings[key])] = tuple(parts.values())
+        return self._meetings[key]
+
+    def _flatten(self, site: NodeSchema, active: frozenset[int]) -> NodeSchema:
+        """`site` with `allOf` and its reference merged in. What is left of composition is one `anyOf`."""
+        if not isinstance(site, Node):
+            return site
+        if id(site) in active:
+            return True  # a schema that includes itself adds nothing by that
+        active |= {id(site)}
+        own = site.with_keywords({key: value for key, value in site.items() if key not in _COMPOSITION})
+        own.target = None
+        result: NodeSchema = own
+        if isinstance(site.get("anyOf"), list):
+            result = self._merge(result, Node({"anyOf": site["anyOf"]}, site.pointer))
+        if isinstance(site.get("oneOf"), list):
+            result = self._merge(result, Node({"anyOf": self._one_of(site)}, site.pointer))
+        parts = [] if site.target is None else [site.target]
+        for part in [*parts, *(site.get("allOf") or ())]:
+            result = self._merge(result, self._flatten(part, active))
+        if isinstance(result, Node):
+            for keyword in ("unevaluatedProperties", "unevaluatedItems"):
+                if keyword in site:
+                    result[keyword] = site[keyword]
+            if "anyOf" not in result:
+                _settle_unevaluated(result)
+        return result
+
+    def _distribute(self, flat: NodeSchema) -> NodeSchema:
+        """Moves what stands beside `anyOf` into its branches."""
+        if not isinstance(flat, Node) or "anyOf" not in flat:
+            return flat
+        rules = {key: value for key, value in flat.items() if key in RULES}
+        unevaluated: dict[str, Any] = {
+            key: rules.pop(key) for key in ("unevaluatedProperties", "unevaluatedItems") if key in rules
+        }
+        branches: list[NodeSchema] = flat["anyOf"]
+        if rules or unevaluated or flat.unresolved is not None:
+            base = flat.with_keywords(rules)
+            branches = [
+                Node(
+                    {"allOf": [branch, base], **unevaluated},
+                    branch.pointer if isinstance(branch, Node) else flat.pointer,
+                )
+                for branch in branches
+            ]
+        self._nested_unions += 1
+        self._endless = self._endless or self._nested_unions > MAX_NESTED_UNIONS
+        if self._endless:
+            endless = Node({}, flat.pointer)
+            endless.unresolved = "a union that contains itself"
+            return endless
+        branches = [branch for branch in branches if self.compose(branch) is not False]
+        self._nested_unions -= 1
+        if not branches:
+            return False
+        kept = {key: value for key, value in flat.items() if key not in RULES}
+        union = flat.with_keywords(kept | {"anyOf": branches})
+        union.unresolved = None
+        return union
+
+    def _one_of(self, site: Node) -> list[NodeSchema]:
+        branches: list[NodeSchema] = site["oneOf"]
+        for index, branch in enumerate(branches):
+            if not all(self._disjoint(branch, other) for other in branches[index + 1 :]):
+                text = "oneOf is sent as anyOf, which also takes values that fit several of its branches"
+                self._notes.loss(site.place("oneOf"), text)
+                break
+        return branches
+
+    def _disjoint(self, left: NodeSchema, right: NodeSchema) -> bool:
+        """Whether no value certainly fits both. False also where that is not seen."""
+        first, second = self.compose(self.follow(left)), self.compose(self.follow(right))
+        if first is False or second is False:
+            return True
+        types = [self.types(left), self.types(right)]
+        if types[0] is not None and types[1] is not None and not _common(types[0], types[1]):
+            return True
+        if not isinstance(first, Node) or not isinstance(second, Node) or "anyOf" in first or "anyOf" in second:
+            return False
+        if _apart(first, second):
+            return True
+        if types[0] != frozenset({"object"}) or types[1] != frozenset({"object"}):
+            return False
+        for name in first.get("required", ()):
+            if name in second.get("required", ()):
+                members = [
+                    self.compose(self.follow(one.get("properties", {}).get(name, True))) for one in (first, second)
+                ]
+                if isinstance(members[0], Node) and isinstance(members[1], Node) and _apart(members[0], members[1]):
+                    return True
+        return self._closed_off(first, second) or self._closed_off(second, first)
+
+    def _closed_off(self, left: Node, right: Node) -> bool:
+        """Whether `left` requires a member that `right` does not allow."""
+        if right.get("additionalProperties") is not False or right.get("patternProperties"):
+            return False
+        return any(name not in right.get("properties", {}) for name in left.get("required", ()))
+
+    def _merge(self, left: NodeSchema, right: NodeSchema) -> NodeSchema:
+        """What fits both, for two results of `_flatten`. False where nothing does."""
+        if not isinstance(left, Node) or not isinstance(right, Node):
+            if left is True or right is True:
+                return right if left is True else left
+            return False
+        out = Node({}, left.pointer)
+        out.unresolved = left.unresolved if left.unresolved is not None else right.unresolved
+        for key in dict.fromkeys((*left, *right)):
+            out.places[key] = left.place(key) if key in left else right.place(key)
+            if key in _MEMBERS or key in _ELEMENTS or key in ("type", "enum", "const"):
+                out[key] = None  # keeps the place; filled below
+            elif key in left and key in right:
+                out[key] = self._both(key, left, right)
+            else:
+                out[key] = left[key] if key in left else right[key]
+        if "type" in out:
+            types = _common_types(declared_types(left), declared_types(right))
+            if not types:
+                return False
+            out["type"] = types[0] if len(types) == 1 else types
+        if "enum" in out or "const" in out:
+            values = _common_values(constants(left), constants(right))
+            if not values:
+                return False
+            single = "const" in left or "const" in right
+            keep, drop = ("const", "enum") if single else ("enum", "const")
+            out.pop(drop, None)
+            out[keep] = values[0] if single else values
+        if not _MEMBERS.isdisjoint(out):
+            self._merge_members(out, left, right)
+        if not _ELEMENTS.isdisjoint(out):
+            self._merge_elements(out, left, right)
+        return out
+
+    def _both(self, key: str, left: Node, right: Node) -> Any:
+        """The value of a keyword that both sides have."""
+        one, two = left[key], right[key]
+        if (key not in RULES and key != "anyOf") or same_json(one, two):
+            return one
+        if key in _LOWER_BOUNDS:
+            return max(one, two)
+        if key in _UPPER_BOUNDS:
+            return min(one, two)
+        if key == "required":
+            return list(dict.fromkeys((*one, *two)))
+        if key == "uniqueItems":
+            return one or two
+        if key == "multipleOf" and isinstance(one, int) and isinstance(two, int):
+            return math.lcm(one, two)
+        if key == "dependentRequired":
+            names = dict.fromkeys((*one, *two))
+            return {name: list(dict.fromkeys((*one.get(name, ()), *two.get(name, ())))) for name in names}
+        if key == "anyOf":
+            other = Node({"anyOf": two}, right.pointer)
+            return [
+                Node({"allOf": [branch, other]}, branch.pointer if isinstance(branch, Node) else left.pointer)
+                for branch in one
+            ]
+        self._notes.loss(right.place(key), f"{key}: only one of two rules that both hold can be told")
+        return one
+
+    def _merge_members(self, out: Node, left: Node, right: Node) -> None:
+        names = dict.fromkeys((*left.get("properties", {}), *right.get("properties", {})))
+        members = {name: self.meet((_member(left, name), _member(right, name))) for name in names}
+        patterns = {**left.get("patternProperties", {}), **right.get("patternProperties", {})}
+        rest = [node["additionalProperties"] for node in (left, right) if "additionalProperties" in node]
+        for keyword, value in (("properties", members), ("patternProperties", patterns)):
+            if keyword in out:
+                out[keyword] = value
+        if "additionalProperties" in out:
+            out["additionalProperties"] = rest[0] if len(rest) == 1 else self.meet(rest)
+
+    def _merge_elements(self, out: Node, left: Node, right: Node) -> None:
+        length = max(len(left.get("prefixItems", ())), len(right.get("prefixItems", ())))
+        if length:
+            out["prefixItems"] = [self.meet((_element(left, index), _element(right, index))) for index in range(length)]
+        rest = [node["items"] for node in (left, right) if "items" in node]
+        if rest:
+            out["items"] = rest[0] if len(rest) == 1 else self.meet(rest)
+
+
+def is_reference(node: Node) -> bool:
+    """Whether the node does nothing but refer to another schema."""
+    return node.target is not None and not node
+
+
+def _settle_unevaluated(node: Node) -> None:
+    """Once all is in one schema, what is not evaluated is what `additionalProperties` and `items` speak of."""
+    for unevaluated, plain_keyword in (
+        ("unevaluatedProperties", "additionalProperties"),
+        ("unevaluatedItems", "items"),
+    ):
+        if unevaluated in node:
+            rest = node.pop(unevaluated)
+            node.setdefault(plain_keyword, rest)
+
+
+def _member(node: Node, name: str) -> NodeSchema:
+    """What `node` says about the member `name`. Patterns are not looked at: nothing with patterns is sent merged."""
+    properties = node.get("properties", {})
+    if name in properties:
+        member: NodeSchema = properties[name]
+        return member
+    rest: NodeSchema = node.get("additionalProperties", True)
+    return True if node.get("patternProperties") else rest
+
+
+def _element(node: Node, index: int) -> NodeSchema:
+    prefix = node.get("prefixItems", ())
+    element: NodeSchema = prefix[index] if index < len(prefix) else node.get("items", True)
+    return element
+
+
+def _common(left: Iterable[str], right: Iterable[str]) -> list[str]:
+    """The types that both lists have; every integer is a number."""
+    left, right = list(left), list(right)
+    found = []
+    for kind in left:
+        if kind in right or (kind == "integer" and "number" in right):
+            found.append(kind)
+        elif kind == "number" and "integer" in right:
+            found.append("integer")
+    return found
+
+
+def _common_types(left: list[str] | None, right: list[str] | None) -> list[str]:
+    if left is None or right is None:
+        return left or right or []
+    return _common(left, right)
+
+
+def _common_values(left: list[Any] | None, right: list[Any] | None) -> list[Any]:
+    if left is None or right is None:
+        return left or right or []
+    return [value for value in left if any(same_json(value, other) for other in right)]
+
+
+def _apart(left: Node, right: Node) -> bool:
+    """Whether fixed values tell two schemas apart."""
+    first, second = constants(left), constants(right)
+    if first is None or second is None:
+        return False
+    return not any(same_json(one, two) for one in first for two in second)

@@ -1,0 +1,284 @@
+"""What a target is: its facts as data, and two functions that turn tools into what its API is sent.
+
+Built-in targets and those of other distributions (entry-point group `toolgen.targets`) implement the same `Target`.
+Most need only the facts and one function and are made with `codegen.targets.standard.StandardTarget`.
+
+A rule that an API has is only as good as the proof of it, so every rule carries its `Evidence`, and says with `hard`
+whether the API certainly refuses what breaks it: then it stops a build. All other rules warn.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+from codegen.diagnostics import Diagnostic
+from codegen.specs.tool import Tool
+
+if TYPE_CHECKING:
+    from codegen.targets.strict_subset import StrictSubset
+
+
+class Evidence(enum.Enum):
+    """How well a rule is known."""
+
+    DOCUMENTED = "documented"
+    """The vendor's documentation, API description or client library says so."""
+    OBSERVED = "observed"
+    """Answers of the API or of the vendor's own tools show it."""
+    WEAK = "weak"
+    """Seen once, seen on a sister API, or chosen to be safe: the API may well take more."""
+
+
+@dataclass(frozen=True, slots=True)
+class NameRule:
+    """Which tool names a target takes. `first` and `rest` are character sets as they stand between regex brackets."""
+
+    first: str
+    rest: str
+    max_length: int
+    evidence: Evidence
+    source: str
+    """Where the rule comes from, in a few words."""
+    hard: bool = True
+    """A name that breaks the rule is an error; else it is a warning."""
+
+    @property
+    def pattern(self) -> str:
+        """The rule as one anchored regular expression."""
+        return f"^{self._body}$"
+
+    @property
+    def _body(self) -> str:
+        if self.first == self.rest:
+            return f"[{self.rest}]{{1,{self.max_length}}}"
+        return f"[{self.first}][{self.rest}]{{0,{self.max_length - 1}}}"
+
+    def accepts(self, name: str) -> bool:
+        return re.fullmatch(self._body, name) is not None
+
+    def replacement(self, name: str) -> str:
+        """An accepted name that stands for `name`: the same one for the same name, everywhere.
+
+        Every other character becomes `_`, one that may only not come first gets `_` before it, and a name that is too
+        long ends in a digest of the whole.
+        """
+        text = re.sub(f"[^{self.rest}]", "_", name) or "_"
+        if not re.match(f"[{self.first}]", text):
+            text = "_" + text
+        if len(text) > self.max_length:
+            text = text[: self.max_length - 9] + "_" + hashlib.sha256(name.encode()).hexdigest()[:8]
+        return text
+
+
+class Measure(enum.Enum):
+    """What a `Limit` counts."""
+
+    DESCRIPTION = "characters of the description"
+    ENTRY = "bytes of one entry as compact JSON"
+    TOOLS = "tools of one list"
+    LIST = "bytes of the list as compact JSON"
+    PROPERTIES = "properties of the whole schema"
+    OBJECT_DEPTH = "levels of nested objects"
+    DEPTH = "levels of nested objects and arrays"
+    ENUM_VALUES = "enum values of the whole schema"
+    NAME_TEXT = "characters of property names, definition names, enum and const values"
+    LARGE_ENUM_TEXT = "characters of a string enum with more than 250 values"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The most that a target takes of one measure."""
+
+    measure: Measure
+    maximum: int
+    evidence: Evidence
+    source: str
+    hard: bool = False
+    """More is certainly refused: an error; else more is a warning."""
+    per_list: bool = False
+    """Counts what is registered together. A whole catalog is often registered in parts, so for it more only warns."""
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptionRule:
+    """Whether a tool must have a description, and how long it may be."""
+
+    required: bool
+    evidence: Evidence
+    source: str
+    limit: Limit | None = None
+
+
+class Treatment(enum.Enum):
+    """What a target's lowering does to a schema keyword."""
+
+    KEPT = "kept"
+    REWRITTEN = "rewritten"
+    """Said with other keywords, exactly where that is possible."""
+    DESCRIBED = "described"
+    """Moved into the text of the description."""
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordRule:
+    treatment: Treatment
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallFacts:
+    """How calls of a target look, as far as an adapter and the reading back of arguments depend on it."""
+
+    arguments: Literal["object", "text", "either"]
+    """The arguments arrive as a JSON object, as JSON text, or as one or the other."""
+    keys: tuple[str, ...]
+    """The fields of a call that its result must repeat."""
+    output: Literal["text", "content", "object"]
+    """The output goes back as text, as text or a list of content parts, or as a JSON object."""
+    failure: Literal["field", "text"]
+    """A failure has a field of its own, or can only be said in the output."""
+    scalars_as_text: bool = False
+    """Numbers and booleans may arrive as text and are read back where the schema allows no string."""
+    keys_with_colons: bool = False
+    """Keys of the arguments may carry a trailing colon or blanks."""
+    encoded_twice: bool = False
+    """The arguments may be JSON text inside JSON text."""
+    max_output_bytes: int | None = None
+    """The longest output that is taken, in bytes of JSON text; None where no limit is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetOption:
+    """A setting that only one target has; `TargetOptions.settings` holds its value under `name`."""
+
+    name: str
+    choices: tuple[str, ...]
+    """The first is the default."""
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class TargetFacts:
+    """What is known about a target."""
+
+    name: NameRule
+    description: DescriptionRule
+    calls: CallFacts
+    limits: tuple[Limit, ...] = ()
+    """Limits of an entry and of the list; those of strict mode are part of `strict`."""
+    keywords: Mapping[str, KeywordRule] = field(default_factory=dict)
+    """Keywords that are not simply kept."""
+    strict: StrictSubset | None = None
+    """What the strict mode takes; None where there is no such mode."""
+    defer_loading: bool = False
+    """Whether an entry may say that its tool is loaded on demand."""
+    runtime: tuple[str, ...] = ()
+    """Files below `runtime/` that a build with this target emits: its adapter and its loop."""
+    options: tuple[TargetOption, ...] = ()
+
+    @property
+    def has_strict(self) -> bool:
+        return self.strict is not None
+
+    @property
+    def has_defer_loading(self) -> bool:
+        return self.defer_loading
+
+
+class TargetOptionError(ValueError):
+    """A setting has a value that its target does not know. The configuration is to be checked before it gets here."""
+
+    def __init__(self, option: TargetOption, value: object) -> None:
+        super().__init__(f"{option.name} must be one of {', '.join(option.choices)}, not {value!r}")
+        self.option = option
+        self.value = value
+
+
+@dataclass(frozen=True, slots=True)
+class TargetOptions:
+    """What the configuration says about lowering."""
+
+    names: Literal["error", "replace"] = "error"
+    """Whether a name that a target refuses stops the build or is rewritten."""
+    toolset: str = ""
+    """The toolset that a payload is for; empty for the whole catalog."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Values of `TargetFacts.options`, by name."""
+
+    def choice(self, option: TargetOption) -> str:
+        """The value of `option`, its first choice where nothing is set. Raises `TargetOptionError`."""
+        value = self.settings.get(option.name, option.choices[0])
+        if value not in option.choices:
+            raise TargetOptionError(option, value)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """One tool as one target registers it."""
+
+    tool: str
+    """The wire name."""
+    name: str
+    """The name that the target shows the model."""
+    entry: dict[str, Any]
+    """The JSON object that registers the tool."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    read_back: Mapping[str, Any] = field(default_factory=dict)
+    """What the runtime must know to read this target's calls of this tool, as JSON; usually empty.
+
+    `name`: the exposed name, where it is not the wire name. `strict`: true where an optional property was made
+    nullable, so that a null may mean that the property is absent.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """Everything that one target is sent to register some tools."""
+
+    target: str
+    entries: list[dict[str, Any]]
+    """The list exactly as it is sent."""
+    lowered: tuple[Lowered, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """Problems of the list; those of a tool stand in its `Lowered`."""
+
+    @property
+    def read_back(self) -> dict[str, dict[str, Any]]:
+        """By wire name, the tools whose calls need reading back."""
+        return {one.tool: dict(one.read_back) for one in self.lowered if one.read_back}
+
+
+@runtime_checkable
+class Target(Protocol):
+    """One API that tools are registered with."""
+
+    @property
+    def id(self) -> str:
+        """The name in configuration, specs and file names: `[a-z][a-z0-9_]*`."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """The name for people."""
+        ...
+
+    @property
+    def facts(self) -> TargetFacts: ...
+
+    def lower(self, tool: Tool, options: TargetOptions) -> Lowered:
+        """The entry that registers `tool`, which is never changed, with all problems and losses as diagnostics.
+
+        Gives an entry even where there are errors, so that all of them are found in one run.
+        """
+        ...
+
+    def payload(self, lowered: Sequence[Lowered], options: TargetOptions) -> Payload:
+        """The list for `lowered`, which may be any part of a catalog, with the problems of the list as a whole."""
+        ...

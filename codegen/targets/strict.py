@@ -1,0 +1,467 @@
+"""Rewrites a schema for a strict mode: every object closed, every property required, optional ones nullable.
+
+Each value that the spec admits has its form in the rewritten schema, with null where an optional property is absent
+(only members of open objects that the spec does not name have none). The other way round the rewritten schema may admit
+more: what it cannot say is reported, and arguments are checked against the spec's own schema when they arrive. A schema
+that cannot be said at all, such as a free-form object, is an error with the pointer of each part that is in the way.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from codegen.diagnostics import Diagnostic
+from codegen.schema.pointers import join, tokens
+from codegen.specs.tool import Tool
+from codegen.targets.composing import (
+    RULES,
+    SHAPING,
+    TYPES,
+    Composer,
+    constants,
+    declared_types,
+    is_reference,
+    type_of,
+)
+from codegen.targets.nodes import PLUMBING, Node, NodeSchema, Notes, read_nodes
+from codegen.targets.strict_subset import SCALARS, StrictSubset, ambiguous_first_key, has_lookaround
+
+MAX_NODES: Final = 20_000
+"""Schemas in one rewritten schema; written-out references could otherwise multiply without end."""
+INLINE_NODES: Final = 2_000
+"""Beyond this many, a reference with keywords beside it becomes a definition of its own and is not written out."""
+MAX_DEPTH: Final = 100
+
+_HINT: Final = 'declare exactly what may be sent here, or take "strict" out of the spec'
+
+# Keywords that limit values of one type only and say nothing about others.
+_TYPE_OF_KEYWORD: Final = {
+    **dict.fromkeys(("minLength", "maxLength", "pattern"), "string"),
+    **dict.fromkeys(("contentEncoding", "contentMediaType", "contentSchema"), "string"),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), "number"),
+    **dict.fromkeys(("items", "prefixItems", "contains", "minContains", "maxContains", "unevaluatedItems"), "array"),
+    **dict.fromkeys(("minItems", "maxItems", "uniqueItems"), "array"),
+    **dict.fromkeys(("properties", "patternProperties", "additionalProperties", "propertyNames"), "object"),
+    **dict.fromkeys(("required", "minProperties", "maxProperties", "unevaluatedProperties"), "object"),
+    **dict.fromkeys(("dependentRequired", "dependentSchemas"), "object"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Strict:
+    """A schema rewritten for a strict mode."""
+
+    schema: dict[str, Any]
+    """Not fit to be sent where `diagnostics` holds an error."""
+    nullable: bool
+    """Whether an optional property was made nullable, so that its null means that it is absent."""
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def rewrite_strict(tool: Tool, target: str, subset: StrictSubset) -> Strict:
+    """The parameters of `tool` in `subset`, for `target`. The tool's own schema must be a valid one."""
+    notes = Notes(tool, target)
+    root = read_nodes(tool.parameters, tool.dialect)
+    writer = _Writer(subset, notes, _definition_names(tool.parameters))
+    try:
+        schema = writer.document(root, list(tool.parameters))
+    except _TooLarge:
+        text = "the schema refers to itself in too many ways to be written out"
+        notes.add("strict-impossible", "", text, 'simplify it, or take "strict" out of the spec')
+        return Strict({}, False, notes.diagnostics)
+    for limit, size in subset.over(schema):
+        text = f"{size:,} {limit.measure.value} in strict mode, the limit is {limit.maximum:,} ({limit.source})"
+        notes.add("target-limit" if limit.hard else "target-limit-weak", "", text, _HINT)
+    return Strict(schema, writer.made_nullable, notes.diagnostics)
+
+
+def make_nullable(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema for what `schema` admits and null."""
+    if "anyOf" in schema:
+        branches = schema["anyOf"]
+        return schema if {"type": "null"} in branches else schema | {"anyOf": [*branches, {"type": "null"}]}
+    if "$ref" in schema:
+        return {"anyOf": [schema, {"type": "null"}]}
+    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    out = schema if "null" in types else schema | {"type": [*types, "null"]}
+    if "const" in out:
+        value = out["const"]
+        return {("enum" if key == "const" else key): [value, None] if key == "const" else out[key] for key in out}
+    if "enum" in out and None not in out["enum"]:
+        return out | {"enum": [*out["enum"], None]}
+    return out
+
+
+class _TooLarge(Exception):
+    pass
+
+
+class _Writer:
+    """Writes composed nodes as schemas of the subset."""
+
+    def __init__(self, subset: StrictSubset, notes: Notes, names: dict[str, str]) -> None:
+        self.made_nullable = False
+        self._subset = subset
+        self._notes = notes
+        self._spec_names = names
+        self._composer = Composer(notes)
+        self._references: dict[int, str] = {}
+        self._definitions: dict[str, dict[str, Any]] = {}
+        self._active: set[int] = set()
+        self._kept: list[NodeSchema] = []  # nodes are told apart by identity, so they must live as long as their ids
+        self._nodes = 0
+        self._depth = 0
+
+    def document(self, root: Node, order: list[str]) -> dict[str, Any]:
+        """The whole schema for `root`; `order` is that of the keywords in the spec."""
+        target = self._composer.follow(root)
+        for node in (root, target):
+            if isinstance(node, Node):
+                self._references[id(node)] = "#"
+        composed = self._composer.compose(target)
+        if not isinstance(composed, Node):
+            self._impossible(
+                root.pointer, "no object fits this schema" if not composed else "any object fits this schema"
+            )
+            return {}
+        if "anyOf" in composed:
+            composed = self._united(composed)
+        if composed.unresolved is not None:
+            self._impossible(composed.pointer, f"the reference {composed.unresolved} cannot be followed")
+            return {}
+        self._refuse_conditions(composed)
+        if "properties" not in composed:  # an object schema that says no more is how tools without arguments look
+            composed = composed.with_keywords({**composed, "properties": {}})
+        out = self._of_type(composed, ["object"])
+        names = list(self._spec_names.values())
+        definitions = sorted(self._definitions, key=lambda name: names.index(name) if name in names else len(names))
+        if definitions:
+            out["$defs"] = {name: self._definitions[name] for name in definitions}
+        places = {("$defs" if key == "definitions" else key): index for index, key in enumerate(order)}
+        return dict(sorted(out.items(), key=lambda item: places.get(item[0], len(places))))
+
+    def schema(self, site: NodeSchema, pointer: str) -> dict[str, Any]:
+        """The schema for `site`; `pointer` is its place in the spec, for booleans have none of their own."""
+        if not isinstance(site, Node):
+            self._impossible(pointer, "no value is allowed here" if site is False else "any value is allowed here")
+            return {"type": "null"}
+        if id(site) in self._references or id(site) in self._active:
+            return {"$ref": self._reference(site)}
+        self._nodes += 1
+        if self._nodes > MAX_NODES or self._depth > MAX_DEPTH:
+            raise _TooLarge
+        composed = self._composer.compose(site)
+        if isinstance(composed, Node) and is_reference(composed):
+            target = self._composer.follow(composed)
+            if isinstance(target, Node):
+                if id(target) not in self._references:
+                    self._define(target)
+                return {"$ref": self._reference(target)}
+            return self.schema(target, site.pointer)
+        if (site.target is not None or "allOf" in site) and self._nodes > INLINE_NODES:
+            self._define(site)
+            return {"$ref": self._reference(site)}
+        out = self._write(site, composed)
+        if id(site) in self._references:  # it was met again inside of itself
+            self._definitions[self._references[id(site)].rpartition("/")[2]] = out
+            return {"$ref": self._references[id(site)]}
+        return out
+
+    def _define(self, site: Node) -> None:
+        reference = self._reference(site)
+        name = reference.rpartition("/")[2]
+        self._definitions[name] = {}
+        self._definitions[name] = self._write(site, self._composer.compose(site))
+
+    def _write(self, site: Node, composed: NodeSchema) -> dict[str, Any]:
+        if not isinstance(composed, Node):
+            return self.schema(composed, site.pointer)
+        self._kept.append(site)
+        self._active.add(id(site))
+        self._depth += 1
+        out = self._union(composed) if "anyOf" in composed else self._typed(composed)
+        self._depth -= 1
+        self._active.discard(id(site))
+        return out
+
+    def _reference(self, site: Node) -> str:
+        """The reference to the definition of `site`, which keeps the name that it has in the spec."""
+        if id(site) not in self._references:
+            self._kept.append(site)
+            wanted = self._spec_names.get(site.pointer)
+            if wanted is None:
+                last = (tokens(site.pointer) or ["arguments"])[-1]
+                wanted = re.sub(r"[^A-Za-z0-9_.-]", "_", last) or "_"
+            taken = {reference.rpartition("/")[2] for reference in self._references.values()}
+            taken |= {name for pointer, name in self._spec_names.items() if pointer != site.pointer}
+            name, count = wanted, 1
+            while name in taken:
+                count += 1
+                name = f"{wanted}_{count}"
+            self._references[id(site)] = f"#/$defs/{name}"
+        return self._references[id(site)]
+
+    def _union(self, node: Node) -> dict[str, Any]:
+        branches = [self.schema(branch, node.pointer) for branch in node["anyOf"]]
+        unique = [branch for index, branch in enumerate(branches) if branch not in branches[:index]]
+        notes = self._annotations(node)
+        if len(unique) == 1 and (not notes or "$ref" not in unique[0]):
+            return unique[0] | notes
+        if (key := ambiguous_first_key(unique, self._definitions)) is not None:
+            text = (
+                f"several objects of one union start with the property {key!r}; some servers refuse that "
+                "in strict mode unless its values tell them apart"
+            )
+            hint = "put a property first whose const or enum is another one in each branch"
+            self._notes.add("target-limit-weak", node.pointer, text, hint)
+        return {"anyOf": unique, **notes}
+
+    def _typed(self, node: Node) -> dict[str, Any]:
+        """A schema without `anyOf`: its type has to be known."""
+        if node.unresolved is not None:
+            self._impossible(node.pointer, f"the reference {node.unresolved} cannot be followed")
+            return {"type": "null"}
+        self._refuse_conditions(node)
+        values = constants(node)
+        if values is not None and not all(isinstance(value, SCALARS) for value in values):
+            self._impossible(node.pointer, "fixed values that are objects or lists")
+            return {"type": "null"}
+        types = declared_types(node)
+        if values is not None:
+            kinds = {type_of(value) for value in values}
+            candidates = types if types is not None else [kind for kind in TYPES if kind in kinds]
+            types = [kind for kind in candidates if any(_is_of(value, [kind]) for value in values)]
+        if types is None:
+            self._impossible(node.pointer, "no type is declared, so any value is allowed here")
+            return {"type": "null"}
+        if not types:
+            self._impossible(node.pointer, "no value fits this schema")
+            return {"type": "null"}
+        if "number" in types:
+            types = [kind for kind in types if kind != "integer"]
+        concrete = [kind for kind in types if kind != "null"]
+        if len(concrete) <= 1:
+            return self._of_type(node, types)
+        bare = node.with_keywords({key: value for key, value in node.items() if key in RULES})
+        return {"anyOf": [self._of_type(bare, [kind]) for kind in types], **self._annotations(node)}
+
+    def _of_type(self, node: Node, types: list[str]) -> dict[str, Any]:
+        """A schema for the values of `node` that have one of `types`: one type, or one and null."""
+        kind = next((name for name in types if name != "null"), "null")
+        spelled: Any = types[0] if len(types) == 1 else types
+        out: dict[str, Any] = {} if "type" in node else {"type": spelled}
+        allowed = self._subset.keywords.get(kind, frozenset())
+        group = "number" if kind == "integer" else kind
+        for keyword, value in node.items():
+            pointer = node.place(keyword)
+            if keyword == "type":
+                out["type"] = spelled
+            elif keyword in ("enum", "const"):
+                fitting = [one for one in (constants(node) or ()) if _is_of(one, types)]
+                if fitting:
+                    out[keyword] = fitting[0] if keyword == "const" else fitting
+            elif keyword in self._subset.annotations:
+                out[keyword] = value
+            elif keyword in PLUMBING or _TYPE_OF_KEYWORD.get(keyword, group) != group:
+                continue
+            elif keyword == "properties":
+                self._members(out, node)
+            elif keyword in ("additionalProperties", "required"):
+                out.setdefault(keyword, None)  # keeps the place; filled below
+            elif keyword == "items" or keyword == "prefixItems":
+                if "items" not in out:
+                    out["items"] = self._elements(node)
+            elif keyword in allowed and self._takes(keyword, value):
+                out[keyword] = value
+            elif keyword not in _CONDITIONS and not _says_nothing(keyword, value):
+                self._dropped(keyword, pointer)
+        if kind == "object":
+            self._close(out, node)
+        elif kind == "array":
+            self._finish_array(out, node)
+        return out
+
+    def _takes(self, keyword: str, value: Any) -> bool:
+        """Whether the subset has not only the keyword, but it with this value."""
+        if keyword == "format":
+            return value in self._subset.formats
+        return keyword != "pattern" or not has_lookaround(value)
+
+    def _members(self, out: dict[str, Any], node: Node) -> None:
+        required = node.get("required", ())
+        members: dict[str, Any] = {}
+        for name, member in node["properties"].items():
+            if self._composer.compose(member) is False:  # the object is closed: leaving it out forbids it
+                if name in required:
+                    self._impossible(join(node.place("properties"), name), "a required property that allows no value")
+                continue
+            written = self.schema(member, join(node.place("properties"), name))
+            if name not in required and not self._composer.allows_null(member):
+                written = make_nullable(written)
+                self.made_nullable = True
+            members[name] = written
+        out["properties"] = members
+
+    def _close(self, out: dict[str, Any], node: Node) -> None:
+        rest = node.get("additionalProperties")
+        rest = self._composer.compose(rest) if rest is not None else None
+        if node.get("patternProperties"):
+            self._impossible(node.place("patternProperties"), "a map: the names of its members are not fixed")
+        if rest is None or rest is False:
+            if "properties" not in out:
+                self._impossible(node.pointer, "a free-form object: it declares no properties")
+            elif rest is None and not node.get("patternProperties"):
+                text = "the object is closed in strict mode: members that the spec does not declare cannot be sent"
+                self._notes.loss(node.pointer, text)
+        elif node.get("properties"):
+            self._impossible(node.place("additionalProperties"), "an object with members that are not declared")
+        else:
+            free = rest is True or not rest
+            reason = "a free-form object" if free else "a map: the names of its members are not fixed"
+            self._impossible(node.pointer, reason)
+        out.setdefault("properties", {})
+        for name in node.get("required", ()):
+            if name not in out["properties"] and name not in node.get("properties", {}):
+                self._impossible(node.place("required"), f"the required property {name!r} is not declared")
+        out["required"] = list(out["properties"])
+        out["additionalProperties"] = False
+
+    def _elements(self, node: Node) -> dict[str, Any]:
+        prefix = node.get("prefixItems")
+        if not prefix:
+            return self.schema(node["items"], node.place("items"))
+        rest = node.get("items", False)
+        sites = [*prefix, *([] if rest is False else [rest])]
+        written = [self.schema(site, node.place("prefixItems")) for site in sites]
+        unique = [one for index, one in enumerate(written) if one not in written[:index]]
+        if len(unique) == 1:
+            return unique[0]
+        self._notes.loss(
+            node.place("prefixItems"),
+            "a tuple is sent as an array of any of its elements; their positions are checked when a call arrives",
+        )
+        return {"anyOf": unique}
+
+    def _finish_array(self, out: dict[str, Any], node: Node) -> None:
+        if "items" not in out:
+            self._impossible(node.pointer, "an array whose elements may be anything: it declares no items")
+            out["items"] = {"type": "null"}
+        prefix = node.get("prefixItems")
+        if prefix and node.get("items", False) is False:
+            if "items" not in node and not node.get("maxItems", len(prefix) + 1) <= len(prefix):
+                text = f"the array ends after {len(prefix)} elements in strict mode: others are not declared"
+                self._notes.loss(node.pointer, text)
+            out["maxItems"] = min(node.get("maxItems", len(prefix)), len(prefix))
+
+    def _united(self, union: Node) -> Node:
+        """One object with the members of all branches: the root may not be a union."""
+        branches: list[Node] = []
+        pending: list[NodeSchema] = [union]
+        seen: set[int] = set()
+        while pending:
+            site = self._composer.follow(pending.pop(0))
+            composed = self._composer.compose(site)
+            if isinstance(composed, Node) and id(composed) not in seen:
+                seen.add(id(composed))
+                if "anyOf" in composed:
+                    pending = [*composed["anyOf"], *pending]
+                elif "object" in (declared_types(composed) or ["object"]):
+                    branches.append(composed)
+        text = (
+            "the root may not be a union in strict mode: it is sent as one object with the members of all branches, "
+            "and which of them belong together is checked when a call arrives"
+        )
+        self._notes.loss(union.pointer, text)
+        members: dict[str, list[NodeSchema]] = {}
+        for branch in branches:
+            self._refuse_conditions(branch)
+            for name, member in branch.get("properties", {}).items():
+                if all(member is not other for other in members.setdefault(name, [])):
+                    members[name].append(member)
+        required = [name for name in members if all(name in branch.get("required", ()) for branch in branches)]
+        opened = [
+            rest
+            for branch in branches
+            if (rest := branch.get("additionalProperties")) is not None and self._composer.compose(rest) is not False
+        ]
+        closed = all(branch.get("additionalProperties") is False for branch in branches)
+        out = {key: value for key, value in union.items() if key != "anyOf"}
+        out["properties"] = {
+            name: sites[0] if len(sites) == 1 else Node({"anyOf": sites}, join(union.pointer, "properties", name))
+            for name, sites in members.items()
+        }
+        out["required"] = required
+        if opened or closed:
+            out["additionalProperties"] = opened[0] if opened else False
+        return union.with_keywords(out)
+
+    def _annotations(self, node: Node) -> dict[str, Any]:
+        """The annotations of a union; what the subset does not take is reported."""
+        out: dict[str, Any] = {}
+        for keyword in node:
+            if keyword in self._subset.annotations:
+                out[keyword] = node[keyword]
+            elif keyword not in SHAPING and keyword not in PLUMBING and not _says_nothing(keyword, node[keyword]):
+                self._dropped(keyword, node.place(keyword))
+        return out
+
+    def _refuse_conditions(self, node: Node) -> None:
+        for keyword in ("not", "dependentSchemas"):
+            if keyword in node and not _says_nothing(keyword, node[keyword]):
+                self._impossible(node.place(keyword), f"{keyword} cannot be said in strict mode")
+        if "if" in node and ("then" in node or "else" in node):
+            self._impossible(node.place("if"), "if, then and else cannot be said in strict mode")
+
+    def _dropped(self, keyword: str, pointer: str) -> None:
+        if keyword == "default":
+            text = "default is left out in strict mode; a property that stays absent gets it when a call arrives"
+        elif keyword == "pattern":
+            text = "a pattern that looks ahead or behind is left out in strict mode; it is checked when a call arrives"
+        elif keyword not in _TYPE_OF_KEYWORD:
+            text = f"{keyword} is left out in strict mode: the model does not see it"
+        else:
+            text = f"{keyword} is left out in strict mode; arguments are checked against it when a call arrives"
+        self._notes.loss(pointer, text)
+
+    def _impossible(self, pointer: str, reason: str) -> None:
+        self._notes.add("strict-impossible", pointer, reason, _HINT)
+
+
+_CONDITIONS: Final = frozenset({"not", "if", "then", "else", "dependentSchemas", "patternProperties"})
+
+
+def _says_nothing(keyword: str, value: Any) -> bool:
+    """Whether a keyword with this value refuses no value, so that leaving it out loses nothing."""
+    match keyword:
+        case "uniqueItems" | "deprecated" | "readOnly" | "writeOnly" | "not":
+            return value is False
+        case "minLength" | "minItems" | "minProperties":
+            return bool(value == 0)
+        case "dependentRequired" | "dependentSchemas" | "examples":
+            return not value
+        case "propertyNames":
+            return value is True
+        case _:
+            return False
+
+
+def _is_of(value: Any, types: list[str]) -> bool:
+    kind = type_of(value)
+    return kind in types or (kind == "integer" and "number" in types)
+
+
+def _definition_names(schema: dict[str, Any]) -> dict[str, str]:
+    """The names of the definitions at the root of the spec by their pointer, made safe for a reference."""
+    names: dict[str, str] = {}
+    for keyword in ("$defs", "definitions"):
+        members = schema.get(keyword)
+        for name in members if isinstance(members, dict) else ():
+            safe = re.sub(r"[^A-Za-z0-9_.-]", "_", name) or "_"
+            count, wanted = 1, safe
+            while safe in names.values():
+                count += 1
+                safe = f"{wanted}_{count}"
+            names[join("", keyword, name)] = safe
+    return names

@@ -1,0 +1,89 @@
+"""The two values everything else is about: a call and its one result."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .content import Content
+from .errors import Issue
+
+
+def fingerprint(parts: Iterable[str]) -> str:
+    """A hex digest of some texts that no other list of texts shares: each goes in with its length."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(b"%d:" % len(data) + data)
+    return digest.hexdigest()
+
+
+# Neither class is frozen: freezing costs a microsecond a call, a tenth of what a whole call takes.
+@dataclass(slots=True)
+class Call:
+    """One request to run a tool.
+
+    `session_id`, `turn_id` and `call_id` identify the call for the journal; `target` names the API it came from and
+    selects how its arguments are read back. `context` is what the service passes to its handlers (user, tenant,
+    request): it never comes from the model.
+    """
+
+    name: str
+    arguments: str | bytes | Mapping[str, Any] | None = None
+    call_id: str = ""
+    turn_id: str = ""
+    session_id: str = ""
+    target: str = ""
+    context: Any = None
+
+    @property
+    def idempotency_key(self) -> str:
+        """A key for other systems that is the same for every attempt at this call, in any process."""
+        return fingerprint((self.session_id, self.turn_id, self.call_id))[:32]
+
+
+@dataclass(slots=True)
+class CallError:
+    """Why a call has no output. `code` is one of design section 6.8, `message` is what the model reads."""
+
+    code: str
+    message: str
+    issues: tuple[Issue, ...] = ()
+
+    def as_json(self) -> dict[str, str]:
+        """The object that stands in for the output on APIs that have no field for errors."""
+        return {"error": self.message, "code": self.code}
+
+
+@dataclass(slots=True)
+class Result:
+    """The one answer to a call."""
+
+    call: Call
+    output: str = ""
+    """The text for the model; empty when the call failed."""
+    content: Content | None = None
+    """Text and image parts, where the handler returned `Content`; `output` then holds the text alone."""
+    error: CallError | None = None
+    ran: bool = False
+    """Whether the handler was started: False for a call that was refused before."""
+    replayed: bool = False
+    """True when the journal had this result and the handler did not run again."""
+
+    @property
+    def success(self) -> bool:
+        return self.error is None
+
+    @property
+    def name(self) -> str:
+        return self.call.name
+
+    @property
+    def call_id(self) -> str:
+        return self.call.call_id
+
+    @property
+    def arguments(self) -> str | bytes | Mapping[str, Any] | None:
+        return self.call.arguments

@@ -1,0 +1,46 @@
+"""Outputs that are more than text."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text part."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image part, by URL (`https:` or `data:`)."""
+
+    url: str
+
+    @classmethod
+    def from_bytes(cls, data: bytes, media_type: str) -> Image:
+        """An image that travels inside the message, such as `Image.from_bytes(png, "image/png")`."""
+        return cls(f"data:{media_type};base64,{base64.b64encode(data).decode('ascii')}")
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Text and image parts, for APIs that take them; elsewhere the text parts alone are sent.
+
+    >>> Content(["The map:", Image("https://example.com/map.png")]).text
+    'The map:'
+    """
+
+    parts: tuple[Text | Image, ...]
+
+    def __init__(self, parts: Iterable[Text | Image | str]) -> None:
+        made = tuple(Text(part) if isinstance(part, str) else part for part in parts)
+        object.__setattr__(self, "parts", made)
+
+    @property
+    def text(self) -> str:
+        """The text parts, joined by line breaks."""
+        return "\n".join(part.text for part in self.parts if isinstance(part, Text))

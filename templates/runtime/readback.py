@@ -1,0 +1,142 @@
+"""Undoing what a target did to arguments on the way.
+
+Nothing here guesses. A value that the gate accepts is never touched; one that it refuses is mended only at the places
+the gate itself complains about, only by the rules of the target the call came from, and the mended value counts only if
+the gate then accepts all of it.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .gate import Gate
+from .values import is_object
+
+ROUNDS = 32
+"""Mending one place can uncover another; a value that needs more rounds than this stays refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBack:
+    """What a target may have done to arguments."""
+
+    nulls: bool = False
+    """A null may stand for an absent property (strict mode makes every property required)."""
+    text: bool = False
+    """Numbers and booleans may arrive as text."""
+    keys: bool = False
+    """Keys of the arguments object may carry a trailing colon or blanks."""
+    twice: bool = False
+    """The arguments may be JSON text inside JSON text."""
+
+
+PLAIN = ReadBack()
+
+
+def mend(value: dict[str, Any], gate: Gate, rules: ReadBack) -> dict[str, Any] | None:
+    """A mended copy of `value` that the gate accepts, or None where the rules do not lead to one."""
+    mended = copy.deepcopy(value)
+    if rules.keys:
+        mended = _clean_keys(mended, gate.schema)
+    for _ in range(ROUNDS):
+        if gate.is_valid(mended):
+            return mended
+        changed = False
+        for error in list(gate.errors(mended)):
+            for path, types in _places(error):
+                changed |= _mend_at(mended, path, types, rules)
+        if not changed:
+            return None
+    return mended if gate.is_valid(mended) else None
+
+
+def _clean_keys(value: dict[str, Any], schema: Any) -> dict[str, Any]:
+    declared: Any = schema.get("properties", {}) if is_object(schema) else {}
+    cleaned: dict[str, Any] = {}
+    for key, member in value.items():
+        clean = key.strip().rstrip(":").strip()
+        known = key not in declared and clean in declared and clean not in value and clean not in cleaned
+        cleaned[clean if known else key] = member
+    return cleaned
+
+
+def _places(error: Any) -> Iterator[tuple[list[str | int], frozenset[str] | None]]:
+    """The places an error is about, each with the types allowed there, where the error says so."""
+    path = list(error.instance_path)
+    keyword = str(error.kind.name)
+    if keyword == "type":
+        yield path, frozenset(error.kind.types)
+    elif keyword == "enum":
+        yield path, frozenset(_type(option) for option in error.kind.options)
+    elif keyword == "const":
+        yield path, frozenset({_type(error.kind.expected_value)})
+    elif keyword in ("anyOf", "oneOf") and hasattr(error.kind, "context"):
+        types: set[str] = set()
+        open_ended = False
+        for branch in error.kind.context:
+            here = [found for inner in branch for found in _places(inner)]
+            own = [allowed for where, allowed in here if where == path and allowed is not None]
+            open_ended |= not own
+            for allowed in own:
+                types |= allowed
+            yield from (place for place in here if place[0] != path)
+        yield path, None if open_ended else frozenset(types)
+    else:
+        yield path, None
+
+
+def _type(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, (int, float)):
+        return "number"
+    return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
+
+
+_MISSING = object()
+
+
+def _mend_at(root: Any, path: Sequence[str | int], types: frozenset[str] | None, rules: ReadBack) -> bool:
+    """Mends the value at `path` in place; says whether anything changed."""
+    if not path:
+        return False
+    parent = root
+    for token in path[:-1]:
+        try:
+            parent = parent[token]
+        except (KeyError, IndexError, TypeError):  # an earlier mend in this round took it away
+            return False
+    holder: Any = parent
+    last = path[-1]
+    try:
+        value: Any = holder[last]
+    except (KeyError, IndexError, TypeError):
+        return False
+    if value is None and rules.nulls and is_object(parent):
+        del holder[last]
+        return True
+    if isinstance(value, str) and rules.text and types is not None and "string" not in types:
+        parsed = _parse(value, types)
+        if parsed is not _MISSING:
+            holder[last] = parsed
+            return True
+    return False
+
+
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+
+
+def _parse(text: str, types: frozenset[str]) -> Any:
+    text = text.strip()
+    if types & {"integer", "number"} and len(text) <= 4000 and _NUMBER.fullmatch(text):
+        return json.loads(text)
+    if "boolean" in types and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    return _MISSING

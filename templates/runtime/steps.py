@@ -1,0 +1,245 @@
+"""How a loop talks to the world: it yields steps and gets their outcomes, and does no I/O itself.
+
+A loop is a generator, written once. `drive` runs it with a synchronous client, `drive_async` with an asynchronous one,
+streaming or not; a failed step is raised inside the generator, at the place that yielded it.
+
+    def converse(dispatcher, client, /, *, input) -> Steps[Turn]:
+        response = yield Invoke(client.responses.create, {"input": input})
+        results = yield Execute(read_calls(response))
+        ...
+        return Turn(...)
+
+    run = asynchronous(converse)
+    run_sync = synchronous(converse)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import time
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from .calls import Call, Result
+from .dispatcher import Dispatcher
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+@dataclass(slots=True)
+class Invoke:
+    """Call a function of the client; the outcome is what it returns."""
+
+    function: Callable[..., Any]
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    stream: bool = False
+    """Whether the outcome is a stream, which the driver then closes at the end, whatever happens."""
+
+
+@dataclass(slots=True)
+class Next:
+    """Take the next event of a stream; the outcome is the event, or `END`."""
+
+    stream: Any
+
+
+@dataclass(slots=True)
+class Close:
+    """Close a stream now."""
+
+    stream: Any
+
+
+@dataclass(slots=True)
+class Execute:
+    """Run calls; the outcome is the list of their results."""
+
+    calls: Sequence[Call]
+
+
+@dataclass(slots=True)
+class Submitted:
+    """Note that results were accepted."""
+
+    results: Sequence[Result]
+
+
+@dataclass(slots=True)
+class Ask:
+    """Call a callback of the service, plain or async; the outcome is its answer."""
+
+    callback: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class Sleep:
+    """Wait some seconds."""
+
+    seconds: float
+
+
+Step = Invoke | Next | Close | Execute | Submitted | Ask | Sleep
+Steps = Generator[Step, Any, T]
+
+
+class _End:
+    def __repr__(self) -> str:
+        return "END"
+
+
+END = _End()
+"""The outcome of `Next` on a stream that has ended."""
+
+
+def is_async_client(client: object) -> bool:
+    """Whether the methods of a vendor's client are coroutines: such clients are async context managers."""
+    return hasattr(type(client), "__aenter__")
+
+
+def asynchronous(
+    loop: Callable[Concatenate[Dispatcher, Any, P], Steps[T]],
+) -> Callable[Concatenate[Dispatcher, Any, P], Coroutine[Any, Any, T]]:
+    """The loop as a coroutine function. A synchronous client is taken too: its calls then run in a thread."""
+
+    @functools.wraps(loop)
+    async def run(dispatcher: Dispatcher, client: Any, /, *args: P.args, **options: P.kwargs) -> T:
+        steps = loop(dispatcher, client, *args, **options)
+        return await drive_async(dispatcher, steps, blocking=not is_async_client(client))
+
+    return run
+
+
+def synchronous(
+    loop: Callable[Concatenate[Dispatcher, Any, P], Steps[T]],
+) -> Callable[Concatenate[Dispatcher, Any, P], T]:
+    """The loop as a plain function, for services without an event loop; the client is a synchronous one."""
+
+    @functools.wraps(loop)
+    def run_sync(dispatcher: Dispatcher, client: Any, /, *args: P.args, **options: P.kwargs) -> T:
+        return drive(dispatcher, loop(dispatcher, client, *args, **options))
+
+    return run_sync
+
+
+def drive(dispatcher: Dispatcher, steps: Steps[T]) -> T:
+    """Runs a loop in the calling thread, with a synchronous client.
+
+    Raises what the loop raises, and `TypeError` where a callback or the client turns out to be async.
+    """
+    streams: list[Any] = []
+    outcome: Any = None
+    failure: BaseException | None = None
+    try:
+        while True:
+            try:
+                step = steps.throw(failure) if failure is not None else steps.send(outcome)
+            except StopIteration as stop:
+                value: T = stop.value
+                return value
+            outcome, failure = None, None
+            try:
+                outcome = _perform(dispatcher, step, streams)
+            except Exception as error:
+                failure = error
+    finally:
+        steps.close()
+        for stream in reversed(streams):
+            stream.close()
+
+
+async def drive_async(dispatcher: Dispatcher, steps: Steps[T], *, blocking: bool = False) -> T:
+    """Runs a loop on the event loop.
+
+    With `blocking`, the client is a synchronous one: its calls run in a thread. Raises what the loop raises.
+    """
+    streams: list[Any] = []
+    outcome: Any = None
+    failure: BaseException | None = None
+    try:
+        while True:
+            try:
+                step = steps.throw(failure) if failure is not None else steps.send(outcome)
+            except StopIteration as stop:
+                value: T = stop.value
+                return value
+            outcome, failure = None, None
+            try:
+                outcome = await _perform_async(dispatcher, step, streams, blocking)
+            except Exception as error:
+                failure = error
+    finally:
+        steps.close()
+        for stream in reversed(streams):
+            await _close(stream, blocking)
+
+
+def _perform(dispatcher: Dispatcher, step: Step, streams: list[Any]) -> Any:
+    match step:
+        case Invoke():
+            outcome = _not_awaitable(step.function(**step.arguments))
+            if step.stream:
+                streams.append(outcome)
+            return outcome
+        case Next():
+            return next(step.stream, END)
+        case Close():
+            streams[:] = [stream for stream in streams if stream is not step.stream]
+            return step.stream.close()
+        case Execute():
+            return dispatcher.execute_all_sync(step.calls)
+        case Submitted():
+            return dispatcher.submitted_sync(step.results)
+        case Ask():
+            return _not_awaitable(step.callback(*step.arguments))
+        case Sleep():
+            return time.sleep(step.seconds)
+
+
+async def _perform_async(dispatcher: Dispatcher, step: Step, streams: list[Any], blocking: bool) -> Any:
+    match step:
+        case Invoke():
+            if blocking:
+                outcome = await asyncio.to_thread(step.function, **step.arguments)
+            else:
+                outcome = step.function(**step.arguments)
+                if inspect.isawaitable(outcome):
+                    outcome = await outcome
+            if step.stream:
+                streams.append(outcome)
+            return outcome
+        case Next():
+            return await (asyncio.to_thread(next, step.stream, END) if blocking else anext(step.stream, END))
+        case Close():
+            streams[:] = [stream for stream in streams if stream is not step.stream]
+            return await _close(step.stream, blocking)
+        case Execute():
+            return await dispatcher.execute_all(step.calls)
+        case Submitted():
+            return await dispatcher.submitted(step.results)
+        case Ask():
+            answer = step.callback(*step.arguments)
+            return await answer if inspect.isawaitable(answer) else answer
+        case Sleep():
+            return await asyncio.sleep(step.seconds)
+
+
+async def _close(stream: Any, blocking: bool) -> None:
+    if blocking:
+        await asyncio.to_thread(stream.close)
+        return
+    closed = stream.close()
+    if inspect.isawaitable(closed):
+        await closed
+
+
+def _not_awaitable(outcome: Any) -> Any:
+    if inspect.isawaitable(outcome):
+        if inspect.iscoroutine(outcome):
+            outcome.close()
+        raise TypeError("this is an async client or callback: use `run` in place of `run_sync`")
+    return outcome

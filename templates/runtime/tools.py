@@ -1,0 +1,217 @@
+"""One tool at run time: its gate, its model and its handler, each loaded on first use."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar, cast
+
+from .content import Content
+from .errors import InvalidArguments, InvalidJSON, Issue, UnserializableOutput
+from .gate import Gate
+from .models import ToolModel, instantiate
+from .output import encode, to_plain, to_text
+from .readback import PLAIN, ReadBack, mend
+from .values import show
+from .wire import NotAnObject, NotJSON, read_arguments
+
+Arguments_co = TypeVar("Arguments_co", bound=ToolModel, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEntry:
+    """A row of the dispatch table: what is known about a tool without loading it."""
+
+    module: str
+    """Module of the model and of the handler, and name of the schema file."""
+    function: str
+    """The handler's name, in its module or on the object with the handlers."""
+    prefix: str
+    """Prefix of the model classes."""
+    effect: str = "write"
+    """`read`, `idempotent` or `write`."""
+    timeout: float | None = None
+    """Seconds, where the spec sets a bound of its own."""
+    confirm: bool = False
+    """Whether each call needs the `approve` hook's word."""
+    exposed: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Names that differ from the wire name, by target."""
+    read_back: Mapping[str, ReadBack] = field(default_factory=dict[str, ReadBack])
+    """What a target does to this tool's arguments, where that differs from what it does to all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """What `dispatch.py` knows about the package it stands in."""
+
+    name: str
+    """Import name of the package."""
+    directory: Path
+    tools: Mapping[str, ToolEntry]
+    """By wire name, sorted."""
+    formats: bool = False
+    """Whether the gate asserts `format`."""
+    read_back: Mapping[str, ReadBack] = field(default_factory=dict[str, ReadBack])
+    """What a target does to the arguments of every tool."""
+    output_limits: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The longest output a target takes, in bytes of JSON text."""
+    stubs: bool = True
+    """Whether handlers are modules of this package; else the service gives an object with all of them."""
+
+
+class HandlerMissing(Exception):
+    """A tool has no usable handler; the text says why."""
+
+
+class Tool(Generic[Arguments_co]):
+    """One tool of a dispatcher."""
+
+    def __init__(self, name: str, entry: ToolEntry, package: Package, handlers: object | None) -> None:
+        self.name = name
+        self.entry = entry
+        self._package = package
+        self._handlers = handlers
+        self._gate: Gate | None = None
+        self._result_gate: Gate | None = None
+        self._model: type[ToolModel] | None = None
+        self._handler: Callable[[Any, Any], Any] | None = None
+        self._is_async = False
+        self._spec: dict[str, Any] | None = None
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The canonical spec, as it stands in `schemas/`."""
+        if self._spec is None:
+            path = self._package.directory / "schemas" / f"{self.entry.module}.json"
+            self._spec = cast("dict[str, Any]", json.loads(path.read_text(encoding="utf-8")))
+        return self._spec
+
+    @property
+    def description(self) -> str:
+        return str(self.spec.get("description") or "")
+
+    def parse(self, arguments: str | bytes | Mapping[str, Any] | None, target: str = "") -> Arguments_co:
+        """The model instance of arguments as they arrive: JSON text or a mapping.
+
+        `target` names the API they came from, so that what it did to them on the way is undone.
+
+        Raises `InvalidArguments` (`InvalidJSON` where they are no JSON).
+        """
+        gate = self._gate
+        if gate is None:
+            gate = self._load_gate()
+        try:
+            value = read_arguments(arguments)
+        except (NotJSON, NotAnObject) as error:
+            value = self._read_twice(arguments, target, error)
+        if not gate.is_valid(value):
+            value = self._mended(value, gate, target)
+        return cast("Arguments_co", instantiate(self._model or self._load_model(), value))
+
+    def serialize(self, value: object) -> str:
+        """The text of a handler's return value, checked against `returns` where the spec has one.
+
+        Raises `UnserializableOutput`.
+        """
+        if self._gate is None:
+            self._load_gate()
+        if isinstance(value, Content):
+            return value.text
+        gate = self._result_gate
+        if gate is None:
+            return to_text(value)
+        plain = to_plain(value)
+        if not gate.is_valid(plain):
+            issue = gate.issues(plain)[0]
+            place = f" at {issue.pointer}" if issue.pointer else ""
+            raise UnserializableOutput(
+                f"the output does not fit the spec's returns{place}: {issue.message}", issue.pointer
+            )
+        return plain if type(plain) is str else encode(plain)
+
+    @property
+    def handler(self) -> Callable[[Any, Any], Any]:
+        """The function that runs the tool. Raises `HandlerMissing`, and whatever importing its module raises."""
+        if self._handler is None:
+            found = self._find_handler()
+            self._is_async = inspect.iscoroutinefunction(found) or inspect.iscoroutinefunction(
+                getattr(found, "__call__", None)  # noqa: B004 - an object with an async __call__
+            )
+            self._handler = found
+        return self._handler
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the handler runs on the event loop. Known once `handler` is loaded."""
+        return self._is_async
+
+    def load(self) -> None:
+        """Loads everything now. Raises what is wrong with it."""
+        self._load_gate()
+        self._load_model()
+        _ = self.handler
+
+    def _load_gate(self) -> Gate:
+        spec = self.spec
+        formats = self._package.formats
+        if "returns" in spec:
+            self._result_gate = Gate(spec["returns"], formats=formats)
+        self._gate = Gate(spec["parameters"], formats=formats)
+        return self._gate
+
+    def _load_model(self) -> type[ToolModel]:
+        module = importlib.import_module(f"{self._package.name}.models.{self.entry.module}")
+        self._model = cast("type[ToolModel]", getattr(module, f"{self.entry.prefix}Arguments"))
+        return self._model
+
+    def _find_handler(self) -> Callable[[Any, Any], Any]:
+        function = self.entry.function
+        if self._handlers is not None:
+            found = getattr(self._handlers, function, None)
+            where = f"{type(self._handlers).__name__}.{function}"
+        elif not self._package.stubs:
+            raise HandlerMissing(
+                f"{self.name}: this package has no handlers of its own; pass an object to dispatcher()"
+            )
+        else:
+            name = f"{self._package.name}.handlers.{self.entry.module}"
+            where = f"{name}.{function}"
+            try:
+                module = importlib.import_module(name)
+            except ModuleNotFoundError as error:
+                if error.name != name:
+                    raise
+                raise HandlerMissing(f"{self.name}: there is no module {name}") from None
+            found = getattr(module, function, None)
+        if not callable(found):
+            raise HandlerMissing(f"{self.name}: there is no function {where}")
+        return cast("Callable[[Any, Any], Any]", found)
+
+    def _rules(self, target: str) -> ReadBack:
+        rules = self.entry.read_back.get(target)
+        return rules if rules is not None else self._package.read_back.get(target, PLAIN)
+
+    def _read_twice(self, arguments: Any, target: str, error: NotJSON | NotAnObject) -> dict[str, Any]:
+        if self._rules(target).twice and isinstance(error, NotAnObject):
+            try:
+                inner = json.loads(arguments)
+                if isinstance(inner, str):
+                    return read_arguments(inner)
+            except (TypeError, ValueError):
+                pass  # the first reading's complaint is the one that helps
+        if isinstance(error, NotJSON):
+            raise InvalidJSON(self.name, [Issue(error.pointer, "json", str(error))]) from None
+        raise InvalidArguments(self.name, [Issue("", "type", str(error))]) from None
+
+    def _mended(self, value: dict[str, Any], gate: Gate, target: str) -> dict[str, Any]:
+        rules = self._rules(target)
+        if rules is not PLAIN:
+            mended = mend(value, gate, rules)
+            if mended is not None:
+                return mended
+        issues = gate.issues(value) or (Issue("", "", f"the arguments {show(value)} are refused"),)
+        raise InvalidArguments(self.name, issues)

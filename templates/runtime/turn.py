@@ -1,0 +1,58 @@
+"""What a loop gives back, and what it tells on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .calls import Call, Result
+from .errors import ResultsNotStored
+from .steps import Ask, Execute, Steps
+
+OnEvent = Callable[[Any], Any]
+"""Gets every raw event of a stream, `CallsReceived` and `ResultsReady`; may be async under `run`."""
+
+
+@dataclass(slots=True)
+class CallsReceived:
+    """The model asked for these calls; they run now."""
+
+    calls: Sequence[Call]
+
+
+@dataclass(slots=True)
+class ResultsReady:
+    """The calls have ended; these results are sent next."""
+
+    results: Sequence[Result]
+
+
+@dataclass(slots=True)
+class Turn:
+    """A conversation's turn, from the input to the model's answer."""
+
+    text: str
+    """The model's answer."""
+    calls: list[Result] = field(default_factory=list[Result])
+    """The results of all calls of the turn, in their order; each has its call (`.call`, `.name`, `.arguments`)."""
+    raw: Any = None
+    """The API's last answer."""
+    status: str = "completed"
+    """The API's word for how the turn ended."""
+    history: list[Any] = field(default_factory=list[Any])
+    """Where the caller keeps the history: the items to begin the next turn's input with."""
+    steps: int = 0
+    """How often the model was asked."""
+
+
+def run_calls(calls: list[Call], on_event: OnEvent | None) -> Steps[list[Result]]:
+    """Runs calls and tells `on_event` before and after. Raises `ResultsNotStored`."""
+    if on_event is not None:
+        yield Ask(on_event, (CallsReceived(calls),))
+    results: list[Result] = yield Execute(calls)
+    if any(result.error is not None and result.error.code == "journal_unavailable" for result in results):
+        raise ResultsNotStored(results)
+    if on_event is not None:
+        yield Ask(on_event, (ResultsReady(results),))
+    return results
