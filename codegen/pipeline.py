@@ -18,6 +18,7 @@ from codegen import __version__
 from codegen.diagnostics import Report
 from codegen.project import Project
 from codegen.publish import Lock, LockState, Manifest, Package, ToolRecord, intact, read_lock
+from codegen.resources import sources_changed_since
 from codegen.specs import discover, read_catalog, read_text, to_spec
 from codegen.specs.tool import Catalog, Tool
 
@@ -42,6 +43,8 @@ def is_current(project: Project) -> bool:
         return False
     if manifest.toolgen != __version__ or manifest.options != project.options_digest:
         return False
+    if sources_changed_since((project.output / "toolgen.lock").stat().st_mtime):
+        return False
     selection = _select(project, lock)
     if selection.roots != manifest.roots:
         return False
@@ -65,9 +68,9 @@ def compile_package(project: Project, report: Report, base: Path) -> Package | N
     lock = read_lock(project.output)
     selection = _select(project, lock)
     read = read_catalog(selection.named, base=base, report=report)
-    inputs = {_relative(base / file.path, project.output): file.digest for file in read.sources}
-    tools = {tool.name: tool for tool in read.catalog}
-    sources = {tool.name: _relative(base / tool.origin.source.path, project.output) for tool in read.catalog}
+    inputs = {_relative(base / file, project.output): digest for file, digest in read.inputs.items()}
+    tools = {tool.name: tool for tool in read}
+    sources = {tool.name: _relative(base / tool.origin.source.path, project.output) for tool in read}
     if selection.kept and lock.manifest is not None:
         kept = _kept_tools(project, selection, report, base)
         for name, tool in kept.items():
@@ -124,9 +127,7 @@ def _build(
         for tool in catalog
         if tool.names is not None
     }
-    return Package(
-        emitted.files, emitted.stubs, __version__, roots, dict(inputs), project.options_digest, records
-    )
+    return Package(emitted.files, emitted.stubs, __version__, roots, dict(inputs), project.options_digest, records)
 
 
 def _select(project: Project, lock: Lock) -> Selection:
@@ -169,7 +170,7 @@ def _kept_tools(project: Project, selection: Selection, report: Report, base: Pa
             continue
         # The copy in the output was edited or lost: the spec it came from is the next best.
         origin = Path(os.path.normpath(project.output / record.source))
-        again = read_catalog([origin], base=base, report=report).catalog if origin.is_file() else ()
+        again = read_catalog([origin], base=base, report=report) if origin.is_file() else ()
         tools.update({tool.name: tool for tool in again if tool.name == name})
     return tools
 
@@ -186,7 +187,9 @@ def _known_models(project: Project, lock: Lock, digests: Mapping[str, str]) -> A
         return None
     if project.settings["strict"]:  # what a model says about its tool must be heard again
         return None
-    if manifest.options != project.options_digest:
+    if manifest.options != project.options_digest or sources_changed_since(
+        (project.output / "toolgen.lock").stat().st_mtime
+    ):
         return None
 
     def known(tool: Tool) -> str | None:
@@ -226,4 +229,3 @@ def _shown(path: Path, base: Path) -> str:
         return path.relative_to(base).as_posix()
     except ValueError:
         return path.as_posix()
-

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -17,3 +19,24 @@ def templates() -> Path:
         if (folder / "runtime").is_dir():
             return folder
     raise FileNotFoundError(f"the templates of toolgen are missing: neither {here / 'templates'} nor its neighbour")
+
+
+def sources_changed_since(moment: float) -> bool:
+    """Whether toolgen itself was changed after `moment` (seconds since the epoch).
+
+    Only a checkout can change without a change of its version; an installed toolgen never does.
+    """
+    here = Path(__file__).resolve().parent
+    if templates().parent == here:
+        return False
+    return any(changed > moment for folder in (here, templates()) for changed in _times(str(folder)))
+
+
+def _times(folder: str) -> Iterator[float]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                if entry.name != "__pycache__":
+                    yield from _times(entry.path)
+            else:
+                yield entry.stat().st_mtime

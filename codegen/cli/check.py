@@ -10,7 +10,10 @@ from codegen.cli.options import CLEAN, FINDINGS, Trouble, find_project, project_
 from codegen.cli.render import print_diagnostics, stops, summary
 from codegen.diagnostics import Report
 from codegen.pipeline import compile_package, is_current
-from codegen.publish import PublishError, drift, locked
+from codegen.publish import Kind, PublishError, drift, locked
+
+_COMPARED = (Kind.CHANGED, Kind.EDITED)
+"""What has a difference worth reading; of a missing file all would be new."""
 
 
 @click.command()
@@ -57,8 +60,9 @@ def check(
     for finding in difference.findings:
         if finding.kind.counts or not quiet:
             click.echo(f"{shown}/{finding.path}: {finding.kind.value}")
-        for line in finding.diff(diff_lines) if not quiet else ():
-            click.echo(f"    {line}")
+        if finding.kind in _COMPARED and not quiet:
+            for line in finding.diff(diff_lines):
+                click.echo(f"    {line}")
     if difference.clean:
         if not quiet:
             click.echo(f"{shown}: up to date")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from codegen.targets.interface import Limit, Target
@@ -15,20 +17,20 @@ from codegen.targets.registry import PluginError, registry
 
 @click.command("targets")
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
-def targets_command(form: str) -> None:
+def targets(form: str) -> None:
     """List the targets with their rules for names, their limits, and the evidence for each."""
     try:
-        targets = list(registry().values())
+        known = list(registry().values())
     except PluginError as error:
         raise click.ClickException(str(error)) from error
     if form == "json":
-        click.echo(json.dumps([target_facts(target) for target in targets], indent=2, ensure_ascii=False))
+        click.echo(json.dumps([target_facts(target) for target in known], indent=2, ensure_ascii=False))
         return
-    table = Table(show_lines=True)
-    for title in ("Target", "Names", "Description", "Limits", "Modes"):
-        table.add_column(title, overflow="fold")
-    for target in targets:
-        table.add_row(*_row(target))
+    table = Table("Target", "Rule", "Evidence", "If broken", show_lines=False)
+    for target in known:
+        for index, row in enumerate(_rows(target)):
+            table.add_row(target.id if index == 0 else "", *map(escape, row))
+        table.add_section()
     Console().print(table)
 
 
@@ -73,22 +75,27 @@ def _limit(limit: Limit) -> dict[str, Any]:
     }
 
 
-def _row(target: Target) -> tuple[str, str, str, str, str]:
+def _rows(target: Target) -> Iterator[tuple[str, str, str]]:
+    """Rule, evidence, what happens if it is broken."""
     facts = target.facts
-    limits = list(facts.limits) if facts.strict is None else [*facts.limits, *facts.strict.limits]
-    description = ("required" if facts.description.required else "optional") + f" ({facts.description.evidence.value})"
-    if facts.description.limit is not None:
-        description += "\n" + _line(facts.description.limit)
-    modes = [name for name, has in (("strict", facts.has_strict), ("defer_loading", facts.has_defer_loading)) if has]
-    modes += [f"{option.name}: {' | '.join(option.choices)}" for option in facts.options]
-    return (
-        f"{target.id}\n{target.title}",
-        f"{facts.name.pattern} ({facts.name.evidence.value})".replace("[", r"\["),
-        description,
-        "\n".join(map(_line, limits)),
-        "\n".join(modes),
-    )
+    yield f"name {facts.name.pattern}", facts.name.evidence.value, _severity(facts.name.hard)
+    description = facts.description
+    need = "required" if description.required else "optional"
+    yield f"description {need}", description.evidence.value, "error" if description.required else ""
+    limits = [] if description.limit is None else [description.limit]
+    limits += facts.limits
+    for limit in limits:
+        broken = _severity(limit.hard) + (" for a toolset" if limit.hard and limit.per_list else "")
+        yield f"{limit.maximum:,} {limit.measure.value}", limit.evidence.value, broken
+    if facts.strict is not None:
+        yield "strict mode", "", ""
+        for limit in facts.strict.limits:
+            yield f"  {limit.maximum:,} {limit.measure.value}", limit.evidence.value, _severity(limit.hard)
+    if facts.defer_loading:
+        yield "defer_loading", "", ""
+    for option in facts.options:
+        yield f"option {option.name} = {' | '.join(option.choices)}", "", ""
 
 
-def _line(limit: Limit) -> str:
-    return f"{limit.maximum:,} {limit.measure.value} ({limit.evidence.value})"
+def _severity(hard: bool) -> str:
+    return "error" if hard else "warning"

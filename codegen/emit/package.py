@@ -66,7 +66,7 @@ def emit(
         out.stubs["handlers/__init__.py"] = render("handlers_init.py.jinja")
         for tool in catalog:
             out.stubs[f"handlers/{_names(tool).module}.py"] = black_format(render("handler.py.jinja", tool=tool))
-    listed = [{"target": payload.target, "title": target.title} for target, payload in payloads]
+    listed = sorted(((payload.target, target.title) for target, payload in payloads))
     out.files["payloads/__init__.py"] = black_format(render("payloads_init.py.jinja", header=HEADER, payloads=listed))
     for _, payload in payloads:
         out.files[f"payloads/{payload.target}.json"] = pretty_json(payload.entries)
@@ -113,6 +113,7 @@ def _dispatch(catalog: Catalog, payloads: Sequence[tuple[Target, Payload]], sett
         "dispatch.py.jinja",
         header=HEADER,
         tools=list(catalog),
+        tools_by_module=sorted(catalog, key=lambda tool: _names(tool).module.lower()),
         stubs=settings.handlers == "stubs",
         formats=settings.formats == "check",
         exposed=exposed,

@@ -122,7 +122,7 @@ _WINDOW = 400
 def _diff(path: str, before: str, after: str, limit: int) -> list[str]:
     import difflib  # takes a while to import, and most runs find nothing to show
 
-    if before.replace("\r\n", "\n") == after:
+    if "\r" in before and before.replace("\r\n", "\n") == after:
         return ["only the line ends differ: the file has CRLF, a build writes LF"]
     # Split at line feeds only, so that any other carriage return shows as the difference that it is.
     old, new = before.split("\n"), after.split("\n")

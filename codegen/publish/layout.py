@@ -6,6 +6,8 @@ Python source is looked up, and the form in which two spellings of one name comp
 
 from __future__ import annotations
 
+from typing import Literal
+
 LOCK = "toolgen.lock"
 STAGING = ".toolgen-staging"
 """Exists only while files are being switched, and after a crash in the middle of that."""
@@ -67,13 +69,20 @@ def is_data(path: str) -> bool:
 
 def nfc(path: str) -> str:
     """`path` in Unicode NFC."""
+    return _normalised("NFC", path)
+
+
+def fold(path: str) -> str:
+    """What two paths share when a file system that ignores case and Unicode form takes them for one.
+
+    Canonical caseless matching of the Unicode standard (section 3.13, D145).
+    """
+    return _normalised("NFD", _normalised("NFD", path).casefold())
+
+
+def _normalised(form: Literal["NFC", "NFD"], path: str) -> str:
     if path.isascii():
         return path
     import unicodedata
 
-    return unicodedata.normalize("NFC", path)
-
-
-def fold(path: str) -> str:
-    """What two paths share when a file system that ignores case and Unicode form takes them for one."""
-    return nfc(nfc(path).casefold())
+    return unicodedata.normalize(form, path)

@@ -49,13 +49,15 @@ class Recovery(enum.Enum):
     FINISHED = "an interrupted build was finished"
 
 
-def publish(plan: Plan) -> Published:
-    """Makes the folder equal to the plan; a plan without changes writes nothing at all.
+def publish(directory: Path | str, plan: Plan) -> Published:
+    """Makes `directory` equal to a plan of it; a plan without changes writes nothing at all.
 
-    The caller holds `locked(plan.directory)` since before the plan was made. Raises `BlockedPlan` for a plan with
-    errors, `StalePlan` when a file changed since the plan was made, `FolderError` when the system refuses; in each case
-    the folder is as it was, unless `FolderError.outcome` says otherwise.
+    The caller holds `locked(directory)` since before the plan was made. Raises `BlockedPlan` for a plan with errors,
+    `StalePlan` when a file changed since the plan was made, `FolderError` when the system refuses; in each case the
+    folder is as it was, unless `FolderError.outcome` says otherwise. ValueError: the plan is one of another folder.
     """
+    if os.path.realpath(directory) != str(plan.directory):
+        raise ValueError(f"the plan is for {plan.directory}, not for {directory}")
     if plan.blocked:
         raise BlockedPlan("; ".join(str(found) for found in plan.diagnostics))
     if not plan.steps:
@@ -64,8 +66,8 @@ def publish(plan: Plan) -> Published:
     staging.make()
     try:
         staging.fill(plan.steps)
-        _check(plan)
         journal = _Journal.of(plan)
+        _check(plan, journal)
         staging.write_journal(journal)
     except BaseException:
         with contextlib.suppress(FolderError):  # the first failure is the one to tell; the next build clears away
@@ -84,6 +86,9 @@ def publish(plan: Plan) -> Published:
         _tidy(staging, journal)
     except FolderError as error:
         raise error.left(Outcome.PUBLISHED) from error
+    except BaseException:
+        _tidy(staging, journal)
+        raise
     return Published(
         written=tuple(sorted(step.path for step in plan.steps if step.action is not Action.REMOVE)),
         removed=tuple(sorted(step.path for step in plan.steps if step.action is Action.REMOVE)),
@@ -230,7 +235,10 @@ class _Staging:
         """From here on the new files count."""
         with _attempt("commit", self.path):
             (self.path / _JOURNAL).rename(self.path / _DONE)
-            _sync_folder(self.path)
+
+    def committed(self) -> bool:
+        """Whether the new files count already."""
+        return (self.path / _DONE).exists()
 
     def discard(self) -> None:
         """Deletes the staging folder and what is in it."""
@@ -245,8 +253,9 @@ class _Staging:
             self.path.rmdir()
 
 
-def _check(plan: Plan) -> None:
-    """Raises `StalePlan` unless every file still is what the plan saw."""
+def _check(plan: Plan, journal: _Journal) -> None:
+    """Raises `StalePlan` unless every file still is what the plan saw, `FolderError` for a folder that is a link."""
+    _refuse_links(plan.directory, journal)
     going = {layout.fold(step.path) for step in plan.steps if step.action is Action.REMOVE}
     for step in plan.steps:
         if step.action is Action.CREATE and layout.fold(step.path) in going:
@@ -285,6 +294,8 @@ def _take(root: Path, staging: _Staging, number: int, entry: _Entry) -> None:
 
 def _undo_or_say(staging: _Staging, journal: _Journal) -> Outcome:
     """Undoes a switch that failed, and says how the folder was left."""
+    if staging.committed():  # interrupted in the very moment: undoing would now be the half way
+        return Outcome.PUBLISHED
     try:
         _undo(staging, journal)
     except FolderError:
@@ -319,6 +330,8 @@ def _tidy(staging: _Staging, journal: _Journal) -> None:
     """After the switch: compiled leftovers of removed modules, emptied folders, the staging folder."""
     root = staging.root
     _refuse_links(root, journal)
+    # No old file is deleted before the decision is on the disk.
+    _sync_folder(staging.path)
     for entry in journal.entries:
         if entry.action is Action.REMOVE and entry.path.endswith(".py"):
             _remove_compiled(root / entry.path)

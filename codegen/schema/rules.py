@@ -147,6 +147,7 @@ def _applies(members: tuple[Type, ...], kinds: tuple[type, ...]) -> bool:
 
 def _short(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = "\\n".join(text.splitlines())
     return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
 
 
@@ -179,7 +180,7 @@ def _dependencies(schema: dict[str, Any]) -> list[str]:
         members = schema.get(keyword)
         for name, needed in members.items() if isinstance(members, dict) else ():
             if isinstance(needed, list) and needed:
-                lines.append(f"with `{_short(name)}` also {_names([str(item) for item in needed])}")
+                lines.append(f"`{_short(name)}` requires {_names([str(item) for item in needed])}")
             elif not isinstance(needed, list):
                 lines.append(f"further rules with `{_short(name)}`")
     return lines

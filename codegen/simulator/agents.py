@@ -159,13 +159,15 @@ class Session:
             "usage": dict(_USAGE) if turn.over else None,
         }
 
-    def open_stream(self, *, obfuscation: bool) -> Stream:
-        """A stream of what happens from now on; an idle or failed session says so at once."""
+    def open_stream(self, *, obfuscation: bool, created: bool = False) -> Stream:
+        """A stream of what happens from now on. The first event says that the session is new, idle or failed."""
         padding = {"obfuscation": "x" * 16} if obfuscation else {}
         stream = Stream(decorate=lambda data: {**data, **padding})
         self.streams.append(stream)
         stream.closed = lambda: self.streams.remove(stream) if stream in self.streams else None
-        if self.status == "failed":
+        if created:
+            stream.push(self._session_event("created"))
+        elif self.status == "failed":
             stream.push(self._session_event("failed"))
             stream.end()
         elif self.status == "idle":
@@ -188,7 +190,7 @@ class Session:
         before = self.view()
         target = self._check(events)
         if target is not None:
-            step_fault(self.surface, self.play, *target, self.play.tally)
+            step_fault(self.surface, self.play, *target)
             self._go_stale(target, before)
         if key is not None:
             self._keys[key] = content
@@ -286,7 +288,9 @@ class Session:
 
     def _message(self, messages: Sequence[dict[str, Any]]) -> Sequence[Later]:
         if self.busy:  # steers the turn that is running; the scenario goes on as it is
-            if self.turn is not None:
+            if self._queued:
+                self._queued += messages
+            else:
                 self._add_messages(messages)
                 self._deliver()
             return []
@@ -322,6 +326,8 @@ class Session:
         if self._pending:
             return []
         self.status = "in_progress"
+        if self.turn is not None:
+            self.turn.status = "in_progress"
         self.play.next_step()
         return self._next_step()
 
@@ -468,7 +474,7 @@ class Session:
                 if fault.calls is None or position in fault.calls
             )
             self._pending.append(_Pending({"type": "function_call", **shared}, call=call, races=races))
-        elif step.end == "cancelled":
+        elif not truncated:
             self._issued.add(key)
 
     def _add_approval(self, turn: _Turn, approval: Approval) -> None:
@@ -514,7 +520,7 @@ class Session:
             "status": "in_progress",
             "turn_id": turn.id,
         }
-        middle = [
+        middle: list[tuple[str, dict[str, Any]]] = [
             ("content_part.added", {"part": {**part, "text": ""}}),
             *(("output_text.delta", {"delta": piece}) for piece in chunks(text)),
             ("output_text.done", {"text": text}),
@@ -527,7 +533,7 @@ class Session:
         part = {"type": "summary_text", "text": text}
         item = {"id": self.stage.counters.next("rs"), "type": "reasoning", "summary": [], "status": "in_progress"}
         item["turn_id"] = turn.id
-        middle = [
+        middle: list[tuple[str, dict[str, Any]]] = [
             ("reasoning_summary_part.added", {"part": {**part, "text": ""}}),
             *(("reasoning_summary_text.delta", {"delta": piece}) for piece in chunks(text)),
             ("reasoning_summary_text.done", {"text": text}),
@@ -572,7 +578,8 @@ class Session:
 
     def _deliver(self, step: Step | None = None) -> None:
         """Sends what has been emitted to every open stream; a step's faults may lose or repeat some of it."""
-        shaped = shape(self._out, step.faults if step else [], "openai_agents", self.play.tally)
+        faults = step.faults if step is not None and self.streams else []
+        shaped = shape(self._out, faults, "openai_agents", self.play.tally)
         self._out = []
         for stream in list(self.streams):
             stream.push(*shaped.events)
@@ -661,7 +668,7 @@ class Agents:
         environment = check_environment(body.get("environment"))
         agent = self._agent(body)
         streams, given = bool(body.get("stream")), body.get("input")
-        if given is None and (environment["type"] == "none" or streams and environment["type"] != "self_hosted"):
+        if given is None and (environment["type"] == "none" or (streams and environment["type"] != "self_hosted")):
             raise AgentsError("Missing required parameter: 'input'.", "input")
         if body.get("stream_options") is not None and not streams:
             raise AgentsError("'stream_options' is only allowed when 'stream' is true.", "stream_options")
@@ -672,12 +679,11 @@ class Agents:
         stream = None
         if messages:  # checked before the session counts, so that a refused request leaves none behind
             self._try(session, session.play.copy().next_turn, _text_of(messages))
-            step_fault(self, session.play, 0, 0, session.play.tally)
+            step_fault(self, session.play, 0, 0)
         self._sessions[session.id] = session
         if streams:
             obfuscation = (body.get("stream_options") or {}).get("include_obfuscation") is not False
-            stream = session.open_stream(obfuscation=obfuscation)
-            stream.push(session._session_event("created"))
+            stream = session.open_stream(obfuscation=obfuscation, created=True)
         if messages:
             later = session.submit([first], None)
         return Reply(body=None if streams else session.view(), stream=stream, later=later)
@@ -725,9 +731,7 @@ class Agents:
         except Mismatch as mismatch:
             raise mismatch_refusal(self, session.play, mismatch) from mismatch
         except RegistrationRace as race:
-            refusal = openai_refusal(
-                400, f"Unknown pending tool call: {race.call_id}", code="invalid_request_error"
-            )
+            refusal = openai_refusal(400, f"Unknown pending tool call: {race.call_id}", code="invalid_request_error")
             refusal.fault = True
             raise refusal from race
 

@@ -11,13 +11,18 @@ from typing import Any
 
 from codegen.simulator.wire import dump_json
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 MAX_TOOLS_BYTES = 3_145_728
 MAX_RESULT_BYTES = 4_194_304
 MAX_EVENTS = 16_384
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _TOOLS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
-    kind: (frozenset(required.split()), frozenset(optional.split()))
+    kind: (_words(required), _words(optional))
     for kind, required, optional in [
         ("function", "name description parameters", "defer_loading async"),
         ("tool_search", "", ""),
@@ -29,7 +34,7 @@ _TOOLS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     ]
 }
 _EVENTS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
-    f"agent.session.input.{kind}": (frozenset(required.split()), frozenset(optional.split()))
+    f"agent.session.input.{kind}": (_words(required), _words(optional))
     for kind, required, optional in [
         ("message", "input", ""),
         ("cancel", "", ""),
@@ -38,9 +43,7 @@ _EVENTS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
         ("computer_use_approval_request_result", "request_id response", ""),
     ]
 }
-AGENT_FIELDS = frozenset(
-    "compaction experimental instructions model multi_agent reasoning service_tier text tools".split()
-)
+AGENT_FIELDS = _words("compaction experimental instructions model multi_agent reasoning service_tier text tools")
 
 
 class AgentsError(Exception):
@@ -229,14 +232,14 @@ def _check_tool_result(event: Mapping[str, Any], place: str) -> None:
 
 
 def _check_response(response: Any, known: Mapping[str, set[str]], place: str) -> None:
-    kind = response.get("type") if isinstance(response, dict) else None
+    kind = str(response.get("type")) if isinstance(response, dict) else ""
     if kind not in known or not known[kind] <= set(response):
         raise AgentsError(f"Invalid '{place}.response'.", f"{place}.response")
     if "decision" in known[kind] and response["decision"] not in ("approve", "deny", "cancel"):
         raise AgentsError(f"Invalid '{place}.response.decision'.", f"{place}.response.decision")
     if "action" in known[kind]:
         fields = response.get("fields")
-        if response["action"] not in ("submit", "cancel") or response["action"] == "submit" and fields is None:
+        if response["action"] not in ("submit", "cancel") or (response["action"] == "submit" and fields is None):
             raise AgentsError(f"Invalid '{place}.response.action'.", f"{place}.response.action")
 
 

@@ -1,6 +1,7 @@
 """What a scenario can make go wrong.
 
-Every fault is deterministic: it hits the first `times` chances it gets in a play of the scenario and none after that.
+Every fault is deterministic: it hits the first `times` chances it gets and none after that, until a play of the
+scenario has been finished on the same API; then it counts again.
 `apis` limits a fault to some of the three APIs, so that one scenario can hold different faults for each.
 """
 
@@ -86,7 +87,7 @@ class DuplicateFault(_Fault):
 
 
 class DelayFault(_Fault):
-    """The step starts late. Until then an accepted input shows no effect."""
+    """The step starts late. Until then it shows no effect; a session is still idle before the first step of a turn."""
 
     kind: Literal["delay"]
     seconds: float = Field(gt=0)
@@ -121,7 +122,7 @@ _FaultT = TypeVar("_FaultT", bound=_Fault)
 
 @dataclass(slots=True)
 class Tally:
-    """Counts which faults have happened, in one play of a scenario."""
+    """Counts which faults of a scenario have happened."""
 
     _used: Counter[tuple[object, ...]] = field(default_factory=Counter)
 
@@ -172,19 +173,15 @@ def shape(events: Sequence[Event], faults: Iterable[_Fault], api: Api, tally: Ta
 
 def _break_at(drop: DropFault, events: Sequence[Event]) -> int | None:
     if drop.before is not None:
-        return next((i for i, event in enumerate(events) if drop.before in (event.name, event.mark)), None)
+        return next((i for i, event in enumerate(events) if event.answers_to([drop.before])), None)
     after = drop.after or 0
     return after if after <= len(events) else None
 
 
 def _duplicated(events: Sequence[Event], faults: Iterable[_Fault], api: Api) -> list[Event]:
-    doubled = list(events)
-    for fault in of_kind(DuplicateFault, faults, api):
-        doubled = [
-            copy
-            for event in doubled
-            for copy in (
-                [event, event] if fault.events is None or {event.name, event.mark} & set(fault.events) else [event]
-            )
-        ]
+    chosen = of_kind(DuplicateFault, faults, api)
+    doubled = []
+    for event in events:
+        twice = any(fault.events is None or event.answers_to(fault.events) for fault in chosen)
+        doubled += [event, event] if twice else [event]
     return doubled

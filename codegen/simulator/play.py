@@ -51,8 +51,8 @@ class Play:
     scenario: Scenario
     api: Api
     ledger: Ledger
+    tally: Tally
     run: Run | None = None
-    tally: Tally = field(default_factory=Tally)
     turn: int = -1
     step: int = 0
     offset: int = 0
@@ -64,8 +64,8 @@ class Play:
             self.scenario,
             self.api,
             self.ledger,
-            self.run,
             self.tally,
+            self.run,
             self.turn,
             self.step,
             self.offset,
@@ -123,6 +123,7 @@ class Play:
             self.run.place = f"the end of turn {self.turn + 1}"
             if self.turn == len(self.scenario.turns) - 1:
                 self.run.finished = True
+                self.tally.clear()
 
     def accept(self, call: ModelCall, outcome: Outcome) -> None:
         """Keeps the result of a call for placeholders."""

@@ -122,6 +122,10 @@ class SimulatorReport:
             "requests": len(self.exchanges),
         }
 
+    def transcript(self) -> list[dict[str, Any]]:
+        """Every request and its answer as JSON data."""
+        return [asdict(exchange) for exchange in self.exchanges]
+
 
 @dataclass(slots=True)
 class Ledger:

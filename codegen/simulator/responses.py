@@ -133,11 +133,11 @@ class Responses:
         self._check_kept(new_items)
         history = past + new_items
         check_history(history, Pairing(self._follower, self._reasoning))
-        play = self._stage.play(scenario, self.api)
-        play.tally = self._stage.tally(scenario, self.api)
+        delivered, after = self._last_delivered(scenario, history)
+        play = delivered.play.copy() if delivered else self._stage.play(scenario, self.api)
         try:
-            play = self._position(play, history)
-            step_fault(self, play, play.turn, play.step, play.tally)
+            _go_on(play, delivered, after)
+            step_fault(self, play, play.turn, play.step)
             plan = self._plan(play, body, tools)
             return self._answer(plan, body, tools, new_items, history, conversation)
         except Mismatch as mismatch:
@@ -203,38 +203,7 @@ class Responses:
                     404,
                 )
 
-    def _position(self, fresh: Play, history: Sequence[Item]) -> Play:
-        """The play as it stands after a history: at the step that the model does next."""
-        delivered, after = self._last_delivered(fresh.scenario, history)
-        message = next((message_text(i) for i in reversed(after) if _is_user(i)), None)
-        if delivered is None:
-            if message is None:
-                raise Mismatch("the input has no user message")
-            fresh.next_turn(message)
-            return _without_approvals(fresh)
-        play = delivered.play.copy()
-        if delivered.calls:
-            outputs = {i["call_id"]: i["output"] for i in after if i["type"] == "function_call_output"}
-            for call_id, call in delivered.calls.items():
-                outcome = Outcome.of_text(output_text(outputs[call_id]))
-                if not delivered.extra:
-                    check_result(call, outcome)
-                    play.accept(call, outcome)
-            if not delivered.extra:
-                play.offset += len(delivered.calls)
-                if not play.calls_ahead:
-                    play.next_step()
-        elif not play.at_last_step:
-            play.next_step()
-        elif message is None:
-            raise Mismatch("the turn has ended, and the request has no new user message")
-        else:
-            play.next_turn(message)
-        return _without_approvals(play)
-
-    def _last_delivered(
-        self, scenario: Scenario, history: Sequence[Item]
-    ) -> tuple[_Delivered | None, Sequence[Item]]:
+    def _last_delivered(self, scenario: Scenario, history: Sequence[Item]) -> tuple[_Delivered | None, Sequence[Item]]:
         """The last of our own responses in a history, and the items after it."""
         for index in range(len(history) - 1, -1, -1):
             item = history[index]
@@ -302,8 +271,6 @@ class Responses:
                 conversation.items = stored_items
             if not plan.extra and play.at_last_step:
                 play.finish_turn()
-                if play.run is not None and play.run.finished:
-                    play.tally.clear()
 
         delay = play.tally.first(DelayFault, step.faults, self.api)
         shaped = shape(_events(response), step.faults, self.api, play.tally)
@@ -558,24 +525,44 @@ def _forced_call(play: Play, choice: _Choice) -> ModelCall:
     return ModelCall(name=choice.name)
 
 
-def _without_approvals(play: Play) -> Play:
-    """Skips steps that only wait for approvals, which this API does not have."""
+def _go_on(play: Play, delivered: _Delivered | None, after: Sequence[Item]) -> None:
+    """Moves a play to the step that the model does next, given the items that came after our last response."""
+    message = next((message_text(i) for i in reversed(after) if _is_user(i)), None)
+    if delivered is not None and delivered.calls:
+        _take_outputs(
+            play, delivered, {i["call_id"]: i["output"] for i in after if i["type"] == "function_call_output"}
+        )
+    elif delivered is not None and not play.at_last_step:
+        play.next_step()
+    elif message is not None:
+        play.next_turn(message)
+    else:
+        raise Mismatch("the turn has ended, and the request has no new user message")
+    # Steps that only wait for approvals do not exist on this API.
     while not play.current.calls and play.current.approvals and not play.at_last_step:
         play.next_step()
-    return play
+
+
+def _take_outputs(play: Play, delivered: _Delivered, outputs: Mapping[str, Any]) -> None:
+    """Checks the results of the calls that a response made, and leaves the calls behind."""
+    if delivered.extra:
+        return
+    for call_id, call in delivered.calls.items():
+        outcome = Outcome.of_text(output_text(outputs[call_id]))
+        check_result(call, outcome)
+        play.accept(call, outcome)
+    play.offset += len(delivered.calls)
+    if not play.calls_ahead:
+        play.next_step()
 
 
 def _is_user(item: Item) -> bool:
-    return item["type"] == "message" and item["role"] == "user"
+    return bool(item["type"] == "message" and item["role"] == "user")
 
 
 def _was_found(tool: FunctionTool, items: Sequence[Item]) -> bool:
-    return any(
-        found.get("name") == tool.name
-        for item in items
-        if item["type"] == "tool_search_output"
-        for found in item["tools"]
-    )
+    searches = [item for item in items if item["type"] == "tool_search_output"]
+    return any(found.get("name") == tool.name for search in searches for found in search["tools"])
 
 
 def _encrypted(reasoning_id: str) -> str:
@@ -634,9 +621,7 @@ def _events(response: Mapping[str, Any]) -> list[Event]:
     for index, item in enumerate(response["output"]):
         plain += _item_events(index, item)
     plain.append(({"type": f"response.{response['status']}", "response": dict(response)}, "end"))
-    return [
-        Event(data["type"], {**data, "sequence_number": number}, mark) for number, (data, mark) in enumerate(plain)
-    ]
+    return [Event(data["type"], {**data, "sequence_number": number}, mark) for number, (data, mark) in enumerate(plain)]
 
 
 def _item_events(index: int, item: Item) -> list[tuple[dict[str, Any], str]]:
@@ -653,7 +638,7 @@ def _item_events(index: int, item: Item) -> list[tuple[dict[str, Any], str]]:
         begun, mark = {**item, "content": [], "status": "in_progress"}, "answer"
         part = item["content"][0]
         here = {**inside, "content_index": 0}
-        text = {**here, "logprobs": []}
+        text: Item = {**here, "logprobs": []}
         kind = "response.output_text"
         middle = [
             {"type": "response.content_part.added", **here, "part": {**part, "text": ""}},

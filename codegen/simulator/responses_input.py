@@ -12,14 +12,19 @@ from typing import Any
 
 from codegen.simulator.strict import strict_problem
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 MAX_OUTPUT_CHARACTERS = 10_485_760
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
-REQUEST_PARAMETERS = frozenset(
+REQUEST_PARAMETERS = _words(
     "access_programs background background_options context_management conversation image include input instructions "
     "max_output_tokens max_tool_calls metadata model moderation parallel_tool_calls previous_response_id prompt "
-    "prompt_cache_key prompt_cache_options prompt_cache_retention reasoning safety_identifier service_tier store stream "
-    "stream_options temperature text tool_choice tools top_logprobs top_p truncation user".split()
+    "prompt_cache_key prompt_cache_options prompt_cache_retention reasoning safety_identifier service_tier store "
+    "stream stream_options temperature text tool_choice tools top_logprobs top_p truncation user"
 )
 
 
@@ -44,7 +49,7 @@ class _Shape:
 
 
 def _shape(required: str, optional: str = "", nullable: str = "") -> _Shape:
-    return _Shape(frozenset(required.split()), frozenset(optional.split()), frozenset(nullable.split()))
+    return _Shape(_words(required), _words(optional), _words(nullable))
 
 
 _SHAPES = {
@@ -62,12 +67,10 @@ _SHAPES = {
 }
 _ID_PREFIXES = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
 
-_TOOL_FIELDS = frozenset(
-    "type name description parameters strict defer_loading allowed_callers output_schema async".split()
-)
-_HOSTED_TOOLS = frozenset(
+_TOOL_FIELDS = _words("type name description parameters strict defer_loading allowed_callers output_schema async")
+_HOSTED_TOOLS = _words(
     "file_search computer computer_use_preview web_search mcp code_interpreter programmatic_tool_calling "
-    "image_generation local_shell shell custom tool_search web_search_preview apply_patch".split()
+    "image_generation local_shell shell custom tool_search web_search_preview apply_patch"
 )
 
 
@@ -134,7 +137,9 @@ def _check_tool(tool: Any, place: str) -> list[FunctionTool]:
         raise _wrong_type(place, "an object", tool)
     kind = tool.get("type")
     if kind is None:
-        raise ResponsesError(f"Missing required parameter: '{place}.type'.", f"{place}.type", "missing_required_parameter")
+        raise ResponsesError(
+            f"Missing required parameter: '{place}.type'.", f"{place}.type", "missing_required_parameter"
+        )
     if kind == "namespace":
         for name in ("name", "description", "tools"):
             if name not in tool:
@@ -304,9 +309,7 @@ def check_history(items: Sequence[Mapping[str, Any]], pairing: Pairing) -> None:
         elif item["type"] == "function_call_output":
             call_id = item["call_id"]
             if call_id not in called:
-                raise ResponsesError(
-                    f"No tool call found for function call output with call_id {call_id}.", "input"
-                )
+                raise ResponsesError(f"No tool call found for function call output with call_id {call_id}.", "input")
             if call_id in answered:
                 raise ResponsesError(f"Duplicate function call output for call_id {call_id}.", "input")
             answered.add(call_id)

@@ -298,10 +298,8 @@ def _problem(value: object, detail: Mapping[str, Any]) -> str:
     parts = detail["loc"]
     pointer, at = "", value
     for index, part in enumerate(parts):
-        if isinstance(at, Mapping) and part in at:
-            at = at[part]
-        elif isinstance(at, list) and isinstance(part, int) and part < len(at):
-            at = at[part]
+        if _holds(at, part):
+            at = at[part]  # type: ignore[index]  # _holds has looked
         elif index < len(parts) - 1 or detail["type"] != "missing":
             continue  # the tag of a union, which is no place in the document
         pointer += f"/{part}"
@@ -311,7 +309,15 @@ def _problem(value: object, detail: Mapping[str, Any]) -> str:
         return f"{pointer}: required, but missing"
     shown = json.dumps(at, ensure_ascii=False, default=str)
     message = str(detail["msg"]).removeprefix("Value error, ")
-    return f"{pointer or '/'}: {message[0].lower()}{message[1:]}, got {shown if len(shown) <= 80 else shown[:77] + '...'}"
+    return (
+        f"{pointer or '/'}: {message[0].lower()}{message[1:]}, got {shown if len(shown) <= 80 else shown[:77] + '...'}"
+    )
+
+
+def _holds(value: object, part: int | str) -> bool:
+    if isinstance(value, list):
+        return isinstance(part, int) and part < len(value)
+    return isinstance(value, Mapping) and part in value
 
 
 def _known_keys(parts: tuple[int | str, ...]) -> set[str]:

@@ -37,12 +37,12 @@ class Stage:
         return next((s for s in self.scenarios.values() if selector in s.models), None)
 
     def tally(self, scenario: Scenario, api: Api) -> Tally:
-        """Counts faults over all plays of a scenario on one API."""
+        """Counts faults over all plays of a scenario on one API, until one of them is finished."""
         return self._tallies.setdefault((scenario.name, api), Tally())
 
     def play(self, scenario: Scenario, api: Api) -> Play:
         """A new play of a scenario."""
-        return Play(scenario, api, self.ledger)
+        return Play(scenario, api, self.ledger, self.tally(scenario, api))
 
     def request_fault(self, surface: Surface, scenario: Scenario, operation: str) -> None:
         """Raises the `Refusal` that the scenario has for requests of an operation, if it still has one."""
@@ -52,13 +52,13 @@ class Stage:
             raise fault_refusal(surface, fault)
 
 
-def step_fault(surface: Surface, play: Play, turn: int, step: int, tally: Tally) -> None:
+def step_fault(surface: Surface, play: Play, turn: int, step: int) -> None:
     """Raises the `Refusal` that a step has for the requests that lead to it, if it still has one."""
     if turn >= len(play.scenario.turns) or step >= len(play.scenario.turns[turn].model):
         return
     faults = of_kind(HttpFault, play.scenario.turns[turn].model[step].faults, surface.api)
     for fault in faults:
-        if tally.take(fault):
+        if play.tally.take(fault):
             raise fault_refusal(surface, fault)
 
 
@@ -78,4 +78,3 @@ def mismatch_refusal(surface: Surface, play: Play, mismatch: Mismatch) -> Refusa
     """Notes a mismatch and gives the error to answer with."""
     play.fail(mismatch.message)
     return surface.refusal(400, "scenario_expectation_failed", f"{play.place}: {mismatch.message}")
-

@@ -97,7 +97,7 @@ def _part_problems(context: tuple[str, ...], part: Mapping[str, Any]) -> Iterato
     for name in listed if isinstance(listed, list) else []:
         if name not in _TYPES:
             yield f"{where}, {name!r} is not a type."
-    if isinstance(listed, list) and "object" in listed or "properties" in part:
+    if (isinstance(listed, list) and "object" in listed) or "properties" in part:
         yield from _object_problems(where, part)
     if isinstance(listed, list) and "array" in listed and "items" not in part:
         yield f"{where}, array schema missing items."
@@ -112,7 +112,7 @@ def _object_problems(where: str, part: Mapping[str, Any]) -> Iterator[str]:
         yield f"{where}, 'additionalProperties' is required to be supplied and to be false."
     properties, required = part.get("properties", {}), part.get("required", [])
     missing = [name for name in properties if name not in required]
-    if missing or "required" not in part and properties:
+    if missing or ("required" not in part and properties):
         yield (
             f"{where}, 'required' is required to be supplied and to be an array including every key in properties. "
             f"Missing {missing[0]!r}."
@@ -171,6 +171,6 @@ def _allows_null(schema: Mapping[str, Any], root: Mapping[str, Any]) -> bool:
     types = schema.get("type")
     if types == "null" or (isinstance(types, list) and "null" in types):
         return True
-    if "enum" in schema and None in schema["enum"] or "const" in schema and schema["const"] is None:
+    if ("enum" in schema and None in schema["enum"]) or ("const" in schema and schema["const"] is None):
         return True
     return any(_allows_null(branch, root) for branch in schema.get("anyOf", ()))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import json
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -31,11 +31,15 @@ class Incoming:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One server-sent event. `mark` is its role in a step, the same on every API: "call", "answer" or "end"."""
+    """One server-sent event. `mark` has its roles in a step, the same on every API: "call", "answer", "end"."""
 
     name: str
     data: dict[str, Any]
     mark: str = ""
+
+    def answers_to(self, names: Collection[str]) -> bool:
+        """Whether one of `names` is its name or one of its roles."""
+        return self.name in names or any(role in names for role in self.mark.split())
 
 
 class Cut(enum.Enum):
@@ -51,7 +55,9 @@ class Stream:
     State machines `push` and `end`; the HTTP layer takes what is there with `take` and sets `wake` to be told of more.
     """
 
-    def __init__(self, *, named: bool = True, decorate: Callable[[dict[str, Any]], dict[str, Any]] | None = None) -> None:
+    def __init__(
+        self, *, named: bool = True, decorate: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    ) -> None:
         self.named = named
         self.wake: Callable[[], None] = _nothing
         self.closed: Callable[[], None] = _nothing

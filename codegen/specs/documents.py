@@ -9,26 +9,54 @@ from pathlib import Path
 from typing import Any
 
 from codegen.diagnostics import CODES, Diagnostic, Report
+from codegen.specs.definition import Definition
+from codegen.specs.recognition import Definitions, definitions
 from codegen.specs.source import SourceFile, absolute, display_path, problem
 
 
 @dataclass(eq=False, slots=True)
 class Document:
-    """A parsed file."""
+    """A parsed file, or a schema that was decoded out of one."""
 
     source: SourceFile
     value: Any
     location: str
-    """Absolute path; what relative references are resolved against."""
-    schema_roots: list[str] = field(default_factory=list)
-    """Pointers of the schemas in it that stand on their own: the parameters and results of its tools."""
+    """Absolute path of the file; what relative references are resolved against."""
+    definitions: Definitions
+    schemas: dict[str, str] = field(default_factory=dict)
+    """Pointers of the schemas that stand on their own (parameters and results of tools), each to its definition's."""
     outer: Document | None = None
-    """Set where `value` is a part of a file that was decoded: the document of the file itself."""
+    """The document of the file, where `value` was decoded from a part of it."""
     outer_pointer: str = ""
+    """Where in `outer` that part stands."""
+    referred: bool = False
+    """Whether a reference led here."""
 
     def place(self, pointer: str) -> str:
         """The pointer in the file of what stands at `pointer` of the value."""
         return self.outer_pointer + pointer
+
+    def decoded(self, value: Any, pointer: str) -> Document:
+        """The document of a schema that the text at `pointer` stands for."""
+        return Document(self.source, value, self.location, Definitions(), {"": ""}, self, pointer)
+
+
+def document_of(source: SourceFile, location: str, report: Report) -> Document | None:
+    """`source` parsed; None, with its faults reported, where it has some."""
+    parsed = source.parse()
+    for fault in parsed.faults:
+        severity = CODES[fault.code].severity
+        place = (source.path, fault.line, fault.pointer)
+        report.add(Diagnostic(fault.code, severity, *place, fault.message, fault.hint))
+    if parsed.faults:
+        return None
+    found = definitions(parsed.value, source)
+    schemas = {pointer: one.pointer for one in found.found for pointer in _schema_pointers(one)}
+    return Document(source, parsed.value, location, found, schemas)
+
+
+def _schema_pointers(definition: Definition) -> Iterable[str]:
+    return (definition.parts[part] for part in ("parameters", "returns") if part in definition.parts)
 
 
 class Library:
@@ -47,6 +75,19 @@ class Library:
             self._documents[location] = self._read(file, location)
         return self._documents[location]
 
+    @property
+    def inputs(self) -> dict[str, str]:
+        """Every file that was read, as it is shown to people, with the SHA-256 of its bytes."""
+        sources = [document.source for document in self._documents.values() if document is not None]
+        return {source.path: source.digest for source in sources}
+
+    def refer(self, location: str) -> Document | None:
+        """The document that a reference leads to."""
+        document = self.open(Path(location))
+        if document is not None:
+            document.referred = True
+        return document
+
     def holds(self, location: str) -> bool:
         """Whether a path lies inside the spec folders, once all symbolic links in it are followed."""
         real = os.path.realpath(location)
@@ -61,13 +102,3 @@ class Library:
             return None
         source = SourceFile.of_bytes(shown, data, self._report)
         return None if source is None else document_of(source, location, self._report)
-
-
-def document_of(source: SourceFile, location: str, report: Report) -> Document | None:
-    """`source` parsed; None, with its faults reported, where it has some."""
-    parsed = source.parse()
-    for fault in parsed.faults:
-        severity = CODES[fault.code].severity
-        place = (source.path, fault.line, fault.pointer)
-        report.add(Diagnostic(fault.code, severity, *place, fault.message, fault.hint))
-    return None if parsed.faults else Document(source, parsed.value, location)

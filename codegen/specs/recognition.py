@@ -15,11 +15,10 @@ from typing import Any, Final
 from codegen.diagnostics import Diagnostic, Report
 from codegen.schema.pointers import join
 from codegen.specs.definition import Definition, check_type, read_definition
-from codegen.specs.documents import Document
 from codegen.specs.faults import did_you_mean, nearest, quoted
 from codegen.specs.settings import KEY as SETTINGS
 from codegen.specs.shapes import ANTHROPIC, BEDROCK, FLAT, GEMINI, MCP, NESTED, OCI, SHARED, Shape, keys
-from codegen.specs.source import Problems
+from codegen.specs.source import Problems, SourceFile
 
 _BY_MARKER: Final = {
     "parameters": FLAT,
@@ -62,16 +61,17 @@ _OCI_KEYS: Final = _OWN_KEYS | keys(
 class Definitions:
     """What a document holds."""
 
-    found: tuple[Definition, ...]
-    stranger: Diagnostic | None
+    found: tuple[Definition, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
+    stranger: Diagnostic | None = None
     """Set where the whole document is no spec at all; it may still be a file of shared schemas."""
 
 
-def definitions(document: Document, report: Report) -> Definitions:
-    """The function definitions in `document`; what is wrong with them goes to the report."""
-    recognition = _Recognition(Problems(document.source, report))
-    found = tuple(recognition.entry(document.value, ""))
-    return Definitions(found, recognition.stranger)
+def definitions(value: Any, source: SourceFile) -> Definitions:
+    """The function definitions in the value of a spec file, and what is wrong with them."""
+    recognition = _Recognition(Problems(source, Report()))
+    found = tuple(recognition.entry(value, ""))
+    return Definitions(found, tuple(recognition.problems.report.diagnostics), recognition.stranger)
 
 
 @dataclass(slots=True)

@@ -12,94 +12,75 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 from urllib.parse import unquote
 
 from codegen.diagnostics import Diagnostic, Locator, Report
-from codegen.schema.dialects import OLD, URIS, dialect_of, walk
-from codegen.schema.pointers import join, resolve, tokens
+from codegen.schema.dialects import OLD, URIS, dialect_of
+from codegen.schema.pointers import join, tokens
 from codegen.specs.documents import Document, Library
 from codegen.specs.faults import nearest, quoted
+from codegen.specs.resources import FILE, Failure, Place, Resources, schema_around
 from codegen.specs.source import SUFFIXES
 from codegen.specs.uris import fragment_of, has_scheme, pointer_fragment, resolve_uri
 
-_FILE: Final = "toolgen-file:"
-"""The scheme of our own base URIs, so that no URI in a spec can name a file."""
-_VOCABULARIES: Final = re.compile(r"https?://json-schema\.org/draft/(?:2019-09|2020-12)/meta/[a-z-]+")
+_BUILT_IN: Final = re.compile(r"https?://json-schema\.org/draft/(?:2019-09|2020-12)/meta/[a-z-]+")
 _META_SCHEMAS: Final = frozenset(uri.split("://", 1)[1].rstrip("#") for uri in URIS.values())
-_IDS: Final = ("$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$schema")
+_DYNAMIC: Final = ("$dynamicRef", "$recursiveRef")
 
 
 @dataclass(frozen=True, slots=True)
 class Bundled:
-    """A schema whose references are all local, and where the schemas copied into it stand.
+    """A schema whose references are all local.
 
-    `moved` maps a pointer in `schema` to the file and the pointer that was copied there.
+    `moved` maps pointers in it to what was copied there: the file, and the pointer in that.
     """
 
-    schema: dict[str, Any] | bool
+    schema: Any
     moved: dict[str, tuple[Locator, str]]
 
 
 def bundle(
-    document: Document, pointer: str, dialect: str, library: Library, report: Report, tool: str
+    document: Document, pointer: str, resources: Resources, library: Library, report: Report, tool: str
 ) -> Bundled | None:
-    """The schema at `pointer` of `document` with local references only; None, with the problems reported, if it cannot be."""
-    return _Bundle(document, pointer, dialect, library, report, tool).result()
+    """The schema at `pointer` of `document` with local references only.
+
+    None, with the problems reported, where a reference leads nowhere or where it may not.
+    """
+    return _Bundle(Place(document, pointer), resources, library, report, tool).result()
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """A schema in a document."""
+class _Found:
+    """What a reference leads to."""
 
-    document: Document
-    pointer: str
-
-    @property
-    def value(self) -> Any:
-        return resolve(self.document.value, self.pointer)
-
-    def within(self, other: _Place) -> str | None:
-        """The pointer from `other` to here; None where this is not inside it."""
-        if self.document is not other.document:
-            return None
-        inside = self.pointer == other.pointer or self.pointer.startswith(other.pointer + "/")
-        return self.pointer[len(other.pointer) :] if inside else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    """Why a reference leads nowhere."""
-
-    code: str
-    message: str
-    hint: str = ""
+    place: Place
+    by_itself: bool
+    """Whether a validator that has only the schema finds it too."""
 
 
 class _BuiltIn:
-    """A reference that every validator resolves by itself."""
+    """What every validator has without being told: the meta-schemas."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Region:
-    """A schema that is part of the result."""
+    """A schema that becomes part of the result."""
 
-    place: _Place
+    place: Place
     prefix: str
     """Its pointer in the result."""
-    reached: set[str] = field(default_factory=set)
-    """Pointers inside it, from its root, at which schemas stand."""
+    reached: frozenset[str]
+    """Pointers in its document at which schemas stand, itself included."""
 
 
 class _Bundle:
-    def __init__(
-        self, document: Document, pointer: str, dialect: str, library: Library, report: Report, tool: str
-    ) -> None:
-        self._root = _Place(document, pointer)
-        self._dialect = dialect
-        self._keyword = "definitions" if dialect in OLD else "$defs"
+    def __init__(self, root: Place, resources: Resources, library: Library, report: Report, tool: str) -> None:
+        self._root = root
+        self._resources = resources
         self._library = library
         self._report = report
         self._tool = tool
@@ -108,22 +89,18 @@ class _Bundle:
 
     def result(self) -> Bundled | None:
         schema = self._root.value
-        leaves = self._leaves()
-        if self._failed:
-            return None
-        if not leaves:
-            return Bundled(schema, {})
+        if not self._leaves():
+            return None if self._failed else Bundled(schema, {})
+        usual, other = ("definitions", "$defs") if self._resources.dialect in OLD else ("$defs", "definitions")
+        self._keyword = usual if isinstance(schema.get(usual, {}), dict) else other
         self._add(self._root, "")
-        copies: list[Any] = []
-        for region in self._regions:  # grows while it is walked
-            copies.append(self._copy(region))
+        copies = [self._copy(region) for region in self._regions]  # a copy may add regions, which come up in turn
         if self._failed:
             return None
-        merged: dict[str, Any] = copies[0]
-        definitions = merged.setdefault(self._keyword, {})
         moved: dict[str, tuple[Locator, str]] = {}
+        merged: dict[str, Any] = copies[0]
         for region, copy in zip(self._regions[1:], copies[1:], strict=True):
-            definitions[tokens(region.prefix)[-1]] = copy
+            merged.setdefault(self._keyword, {})[tokens(region.prefix)[-1]] = copy
             source = region.place.document
             moved[region.prefix] = (source.source, source.place(region.place.pointer))
         return Bundled(merged, moved)
@@ -131,251 +108,175 @@ class _Bundle:
     # First look: does anything lead out?
 
     def _leaves(self) -> bool:
-        """Whether a reference leads out of the schema. Reports those that lead nowhere."""
+        """Whether the schema cannot stand alone. Reports references that lead nowhere."""
         leaves = False
         waiting, seen = [self._root], {self._root.pointer}
         while waiting:
-            here = waiting.pop()
-            for place, reference in self._references(here):
+            for place, reference in self._references(waiting.pop()):
                 target = self._resolve(place, reference)
-                if isinstance(target, _Failure):
-                    self._fail(place, target)
-                elif isinstance(target, _Place):
-                    if target.within(self._root) is None:
+                if isinstance(target, Failure):
+                    self._fail(place, "$ref", target)
+                elif isinstance(target, _Found):
+                    if not target.by_itself or target.place.within(self._root) is None:
                         leaves = True
-                    elif target.pointer not in seen:
-                        seen.add(target.pointer)
-                        waiting.append(target)
-        return leaves
+                    elif target.place.pointer not in seen:
+                        seen.add(target.place.pointer)
+                        waiting.append(target.place)
+        return leaves and not self._failed
 
-    @staticmethod
-    def _references(place: _Place) -> Iterator[tuple[_Place, str]]:
-        for pointer, schema in walk(place.value, place.pointer):
+    def _references(self, top: Place) -> Iterator[tuple[Place, str]]:
+        for place, schema in self._resources.schemas(top):
             if isinstance(schema, dict) and isinstance(schema.get("$ref"), str):
-                yield _Place(place.document, pointer), schema["$ref"]
+                yield place, schema["$ref"]
 
     # Second: the copies
 
-    def _add(self, place: _Place, prefix: str) -> None:
-        reached = {pointer for pointer, _ in walk(place.value)}
+    def _add(self, place: Place, prefix: str) -> None:
+        reached = frozenset(below.pointer for below, _ in self._resources.schemas(place))
         self._regions.append(_Region(place, prefix, reached))
 
     def _copy(self, region: _Region) -> Any:
         """The region's schema with every reference as a pointer into the result."""
-        copy = _copied(region.place.value)
-        for pointer, schema in list(walk(copy)):
-            if not isinstance(schema, dict):
-                continue
-            place = _Place(region.place.document, region.place.pointer + pointer)
-            if any(isinstance(schema.get(key), str) for key in ("$dynamicRef", "$recursiveRef")):
-                message = "a dynamic reference cannot be bundled with references into other files"
-                self._fail(place, _Failure("unresolved-reference", message, "use $ref"))
-            if isinstance(schema.get("$ref"), str):
-                target = self._resolve(place, schema["$ref"])
-                if isinstance(target, _Failure):
-                    self._fail(place, target)
-                elif isinstance(target, _Place):
-                    schema["$ref"] = pointer_fragment(self._home(target))
-            for key in _IDS:
-                if isinstance(schema.get(key), (str, bool)) and not (
-                    pointer == region.prefix == "" and key == "$schema"
-                ):
-                    del schema[key]
-        return copy
+        copies: dict[int, dict[str, Any]] = {}
+        whole = _copied(region.place.value, copies)
+        for place, schema in self._resources.schemas(region.place):
+            if isinstance(schema, dict):
+                is_root = region.prefix == "" and place == region.place
+                self._rewrite(place, copies[id(schema)], is_root)
+        return whole
 
-    def _home(self, target: _Place) -> str:
+    def _rewrite(self, place: Place, schema: dict[str, Any], is_root: bool) -> None:
+        for keyword in _DYNAMIC:
+            if isinstance(schema.get(keyword), str):
+                message = f"a {keyword} cannot be bundled with references into other files"
+                self._fail(place, keyword, Failure("unresolved-reference", message, "use $ref"))
+        if isinstance(schema.get("$ref"), str):
+            target = self._resolve(place, schema["$ref"])
+            if isinstance(target, Failure):
+                self._fail(place, "$ref", target)
+            elif isinstance(target, _Found):
+                schema["$ref"] = pointer_fragment(self._home(target.place))
+        for name in (self._resources.id_keyword, "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$schema"):
+            if isinstance(schema.get(name), (str, bool)) and not (is_root and name == "$schema"):
+                del schema[name]
+
+    def _home(self, target: Place) -> str:
         """Where `target` stands in the result; it is added where it does not stand there yet."""
         for region in self._regions:
             inside = target.within(region.place)
-            if inside is not None and inside in region.reached:
+            if inside is not None and target.pointer in region.reached:
                 return region.prefix + inside
-        taken = [tokens(region.prefix)[-1] for region in self._regions[1:]]
-        own = self._root.value.get(self._keyword)
-        taken += own if isinstance(own, dict) else []
+        taken = {tokens(region.prefix)[-1] for region in self._regions[1:]}
+        taken.update(self._root.value.get(self._keyword, {}))
         prefix = join("", self._keyword, _free_name(target, taken))
         self._check_dialect(target)
         self._add(target, prefix)
         return prefix
 
-    def _check_dialect(self, target: _Place) -> None:
-        resource = resolve(target.document.value, _resource(target)[1])
-        said = dialect_of(resource)
-        if isinstance(resource, dict) and "$schema" in resource and said in URIS and said != self._dialect:
-            message = f"the file is written in {said}, and tool {self._tool} refers to it from {self._dialect}"
-            hint = f'put "$schema": "{URIS[said]}" into the parameters of the tool as well, or change the file'
-            at = target.document.place(join(_resource(target)[1], "$schema"))
-            self._failed = True
-            self._report.add(Diagnostic.at(target.document.source, at, "unknown-dialect", message, hint))
+    def _check_dialect(self, target: Place) -> None:
+        top = self._resources.of(target)[1]
+        if not isinstance(top.value, dict) or "$schema" not in top.value:
+            return
+        if top.pointer == "" and top.document.definitions.found:
+            return  # the top of a spec file: its $schema is for editors
+        said = dialect_of(top.value)
+        if said == self._resources.dialect:
+            return
+        document = top.document
+        dialect = self._resources.dialect
+        message = f"tool {quoted(self._tool)} is written in {dialect} and refers to this schema, in another dialect"
+        hint = "write both in one dialect"
+        if said is not None:
+            hint = f'put "$schema": "{URIS[said]}" into the parameters of the tool, or change this one'
+        self._failed = True
+        at = document.place(join(top.pointer, "$schema"))
+        self._report.add(Diagnostic.at(document.source, at, "unknown-dialect", message, hint))
 
-    def _fail(self, place: _Place, failure: _Failure) -> None:
+    def _fail(self, place: Place, keyword: str, failure: Failure) -> None:
         self._failed = True
         document = place.document
-        key = next(key for key in ("$ref", "$dynamicRef", "$recursiveRef") if key in place.value)
-        tool = self._tool if document is self._root.document else ""
-        at = document.place(join(place.pointer, key))
+        tool = self._tool if place.within(self._root) is not None else ""
+        at = document.place(join(place.pointer, keyword))
         self._report.add(Diagnostic.at(document.source, at, failure.code, failure.message, failure.hint, tool=tool))
 
     # Resolution
 
-    def _resolve(self, place: _Place, reference: str) -> _Place | _BuiltIn | _Failure:
+    def _resolve(self, place: Place, reference: str) -> _Found | _BuiltIn | Failure:
         """What `reference`, which stands in the schema at `place`, means."""
-        base, resource = _resource(place)
-        if reference == "" or reference.startswith("#"):
-            return self._inside(place.document, resource, reference)
-        uri, fragment = resolve_uri(base, reference), fragment_of(reference)
-        known = _embedded(place)
-        if uri in known:
-            return _target(place.document, known[uri], fragment, reference)
-        if _VOCABULARIES.fullmatch(uri) or ("://" in uri and uri.split("://", 1)[1] in _META_SCHEMAS):
-            return _BuiltIn()
-        if not uri.startswith(_FILE) or has_scheme(reference):
-            hint = "copy the schema into a file of the spec folder and refer to that by a relative path"
-            return _Failure("remote-reference", f"{quoted(reference)} leads out of the spec folder", hint)
-        return self._in_file(unquote(uri[len(_FILE) :]), fragment, reference)
-
-    @staticmethod
-    def _inside(document: Document, resource: str, reference: str) -> _Place | _Failure:
-        """A reference by fragment: into its own resource, else into the file around it."""
+        base, resource = self._resources.of(place)
         fragment = fragment_of(reference)
-        first = _target(document, resource, fragment, reference)
-        around: list[tuple[Document, str]] = [(document, "")]
-        if document.outer is not None:
-            around.append((document.outer, ""))
-        for holder, pointer in around:
-            if isinstance(first, _Failure) and fragment:
-                found = _target(holder, pointer, fragment, reference)
-                first = first if isinstance(found, _Failure) else found
+        if reference == "" or reference.startswith("#"):
+            return self._inside(resource, fragment, reference)
+        uri = resolve_uri(base, reference)
+        own = schema_around(place)
+        for top in (own, None):
+            named = self._resources.embedded(place.document, top).get(uri)
+            if named is not None:
+                target = self._resources.target(Place(place.document, named), fragment, reference)
+                return _Found(target, top is not None) if isinstance(target, Place) else target
+        if _BUILT_IN.fullmatch(uri) or ("://" in uri and uri.split("://", 1)[1] in _META_SCHEMAS):
+            return _BuiltIn()
+        if not uri.startswith(FILE) or has_scheme(reference):
+            hint = "copy the schema into a file of the spec folder and refer to that by a relative path"
+            return Failure("remote-reference", f"{quoted(reference)} leads out of the spec folder", hint)
+        target = self._in_file(unquote(uri[len(FILE) :]), fragment, reference)
+        return _Found(target, False) if isinstance(target, Place) else target
+
+    def _inside(self, resource: Place, fragment: str, reference: str) -> _Found | Failure:
+        """A reference by fragment: into its own resource, else into the definition or the file around it."""
+        first = self._resources.target(resource, fragment, reference)
+        if isinstance(first, Place):
+            return _Found(first, True)
+        for around in _around(resource):
+            target = self._resources.target(around, fragment, reference)
+            if isinstance(target, Place):
+                return _Found(target, False)
         return first
 
-    def _in_file(self, location: str, fragment: str, reference: str) -> _Place | _Failure:
+    def _in_file(self, location: str, fragment: str, reference: str) -> Place | Failure:
         if "\0" in location or not self._library.holds(location):
-            hint = "specs may refer to files below the folders that are built"
-            return _Failure("remote-reference", f"{quoted(reference)} leads out of the spec folder", hint)
+            hint = "a spec may refer to files below the folders that are built"
+            return Failure("remote-reference", f"{quoted(reference)} leads out of the spec folder", hint)
         file = Path(location)
         if not file.is_file() or file.suffix not in SUFFIXES:
             message = f"{quoted(reference)} leads to no file of schemas ({', '.join(SUFFIXES)})"
-            names = [other.name for other in file.parent.iterdir()] if file.parent.is_dir() else []
-            near = nearest(file.name, sorted(name for name in names if name.endswith(SUFFIXES)))
-            return _Failure("unresolved-reference", message, f"did you mean {quoted(near)}?" if near else "")
-        document = self._library.refer(file)
+            names = sorted(other.name for other in file.parent.iterdir()) if file.parent.is_dir() else []
+            near = nearest(file.name, [name for name in names if name.endswith(SUFFIXES)])
+            return Failure("unresolved-reference", message, f"did you mean {quoted(near)}?" if near else "")
+        document = self._library.refer(location)
         if document is None:
-            return _Failure("unresolved-reference", f"{quoted(reference)} leads to a file that cannot be read")
-        return _target(document, "", fragment, reference)
+            return Failure("unresolved-reference", f"{quoted(reference)} leads to a file that cannot be read")
+        return self._resources.target(Place(document, ""), fragment, reference)
 
 
-def _free_name(target: _Place, taken: list[str]) -> str:
-    """A readable name for a copy: that of the definition, else of the file; with the file's in front if it is taken."""
+def _around(resource: Place) -> Iterator[Place]:
+    """The definition and the file around a schema; around a decoded one, those of the file that it was in."""
+    document, pointer = resource.document, resource.pointer
+    if document.outer is not None:
+        document, pointer = document.outer, document.outer_pointer
+    top = schema_around(Place(document, pointer))
+    if top is not None:
+        yield Place(document, document.schemas[top])
+    yield Place(document, "")
+
+
+def _free_name(target: Place, taken: set[str]) -> str:
+    """A readable name for a copy: the definition's, else the file's; with the file's in front where it is taken."""
     stem = PurePosixPath(target.document.source.path).stem
     last = tokens(target.pointer)[-1:]
-    candidates = [*last, f"{stem}_{last[0]}"] if last else [stem]
+    candidates = [last[0], f"{stem}_{last[0]}"] if last else [stem]
     names = [re.sub(r"[^A-Za-z0-9_.-]+", "_", _ascii(name)).strip("_") or "schema" for name in candidates]
-    for name in names:
-        if name not in taken:
-            return name
-    number = 2
-    while f"{names[-1]}_{number}" in taken:
-        number += 1
-    return f"{names[-1]}_{number}"
+    numbered = (f"{names[-1]}_{number}" for number in count(2))
+    return next(name for name in chain(names, numbered) if name not in taken)
 
 
 def _ascii(text: str) -> str:
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: Any, copies: dict[int, dict[str, Any]]) -> Any:
+    """A deep copy; `copies` gets the copy of each object by the identity of the original."""
     if isinstance(value, dict):
-        return {key: _copied(member) for key, member in value.items()}
-    return [_copied(member) for member in value] if isinstance(value, list) else value
-
-
-# Identifiers inside a document. Up to draft 7 an `$id` that is only a fragment is an anchor.
-
-
-def _resource(place: _Place) -> tuple[str, str]:
-    """The base URI that holds at a schema, and the pointer of the schema that references by fragment start from."""
-    document = place.document
-    base = _FILE + _quoted_path(document.location)
-    root = max((r for r in document.schema_roots if _begins(place.pointer, r)), key=len, default="")
-    value, pointer = resolve(document.value, root), root
-    resource = root
-    for token in [None, *tokens(place.pointer[len(root) :])]:
-        if token is not None:
-            value = value[int(token)] if isinstance(value, list) else value[token]
-            pointer = join(pointer, token)
-        identifier = _identifier(value)
-        if identifier is not None:
-            base, resource = resolve_uri(base, identifier), pointer
-    return base, resource
-
-
-def _begins(pointer: str, prefix: str) -> bool:
-    return pointer == prefix or pointer.startswith(prefix + "/")
-
-
-def _quoted_path(location: str) -> str:
-    return pointer_fragment(Path(location).as_posix())[1:]
-
-
-def _identifier(schema: Any) -> str | None:
-    """The URI that `schema` gives itself."""
-    if not isinstance(schema, dict):
-        return None
-    found = schema.get("$id", schema.get("id") if "type" in schema or "properties" in schema else None)
-    return found if isinstance(found, str) and found and not found.startswith("#") else None
-
-
-def _embedded(place: _Place) -> dict[str, str]:
-    """The resources that name themselves in the schema around `place`, and in the rest of its file: URI to pointer."""
-    document = place.document
-    own = [root for root in document.schema_roots if _begins(place.pointer, root)]
-    found: dict[str, str] = {}
-    for root in [*own, *document.schema_roots, ""]:
-        for pointer, schema in walk(resolve(document.value, root), root):
-            if _identifier(schema) is not None:
-                found.setdefault(_resource(_Place(document, pointer))[0], pointer)
-    return found
-
-
-def _target(document: Document, resource: str, fragment: str, reference: str) -> _Place | _Failure:
-    """The schema that `fragment` means in the resource at `resource`."""
-    if fragment and not fragment.startswith("/"):
-        return _anchored(document, resource, fragment, reference)
-    pointer = resource + fragment
-    try:
-        value = resolve(document.value, pointer)
-    except (LookupError, ValueError):
-        return _Failure("unresolved-reference", f"{quoted(reference)} leads nowhere", _near_key(document, pointer))
-    if not isinstance(value, (dict, bool)):
-        return _Failure("unresolved-reference", f"{quoted(reference)} leads to something that is no schema")
-    return _Place(document, pointer)
-
-
-def _anchored(document: Document, resource: str, name: str, reference: str) -> _Place | _Failure:
-    names: dict[str, str] = {}
-    for pointer, schema in walk(resolve(document.value, resource), resource):
-        if isinstance(schema, dict) and _resource(_Place(document, pointer))[1] == resource:
-            for key in ("$anchor", "$dynamicAnchor", "$id", "id"):
-                value = schema.get(key)
-                if isinstance(value, str) and (key in ("$anchor", "$dynamicAnchor") or value.startswith("#")):
-                    names.setdefault(value.removeprefix("#"), pointer)
-    if name in names:
-        return _Place(document, names[name])
-    near = nearest(name, names)
-    hint = f"did you mean {quoted('#' + near)}?" if near else ""
-    return _Failure("unresolved-reference", f"{quoted(reference)} names an anchor that does not exist", hint)
-
-
-def _near_key(document: Document, pointer: str) -> str:
-    """A hint: what the part of `pointer` that fails may have meant."""
-    value = document.value
-    for token in tokens(pointer):
-        if isinstance(value, dict) and token not in value:
-            near = nearest(token, value)
-            if near is not None:
-                return f"did you mean {quoted(near)}?"
-            return f"there are {', '.join(quoted(key) for key in value)}" if 0 < len(value) <= 12 else ""
-        try:
-            value = resolve(value, join("", token))
-        except LookupError:
-            return ""
-    return ""
+        copies[id(value)] = copy = {key: _copied(member, copies) for key, member in value.items()}
+        return copy
+    return [_copied(member, copies) for member in value] if isinstance(value, list) else value

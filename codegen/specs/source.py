@@ -119,14 +119,14 @@ def problem(code: str, file: str, message: str, hint: str = "", line: int | None
 
 def absolute(file: Path) -> str:
     """`file` as an absolute path without `..`, symbolic links left as they are."""
-    return os.path.normpath(file.absolute())
+    return os.path.normpath(file if file.is_absolute() else Path.cwd() / file)
 
 
 def display_path(file: Path, base: Path) -> str:
     """`file` relative to `base`, with forward slashes."""
     location, start = absolute(file), absolute(base)
-    if location.startswith(start.rstrip(os.sep) + os.sep):
-        return Path(location[len(start.rstrip(os.sep)) + 1 :]).as_posix()
+    if location.startswith(start + os.sep):
+        return location[len(start) + 1 :].replace(os.sep, "/")
     try:
         return Path(os.path.relpath(location, start)).as_posix()
     except ValueError:  # another drive

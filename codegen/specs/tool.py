@@ -131,6 +131,8 @@ class Catalog:
     """All tools of one build, sorted by wire name."""
 
     tools: tuple[Tool, ...]
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """Every file that was read, as it is shown to people, with the SHA-256 of its bytes."""
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self.tools)

@@ -106,26 +106,30 @@ class _Stop(Exception):
 
 
 def _compose(text: str) -> _Builder:
-    builder = _Builder()
     plain, restore = _hide_old_breaks(text)
-    builder.restore = restore
+    builder = _Builder(restore)
     try:
-        for event in YAML(typ="safe", pure=True).parse(plain):
+        for event in _events(plain):
             builder.take(event)
     except _Stop as stop:
         builder.faults.append(stop.fault)
+    if not builder.faults:
+        builder.finish()
+    return builder
+
+
+def _events(text: str) -> Iterator[Event]:
+    try:
+        yield from YAML(typ="safe", pure=True).parse(text)
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         character = error.character if isinstance(error.character, int) else ord(error.character)
         message = f"the character U+{character:04X} may not stand in YAML"
-        builder.faults.append(Fault("yaml-syntax", line, "", message, "escape it in a double-quoted string"))
+        raise _Stop(Fault("yaml-syntax", line, "", message, "escape it in a double-quoted string")) from None
     except MarkedYAMLError as error:
-        builder.faults.append(_syntax_fault(error))
-    except (YAMLError, ValueError) as error:  # ValueError: an escape beyond Unicode
-        builder.faults.append(Fault("yaml-syntax", 1, "", str(error)))
-    if not builder.faults:
-        builder.finish()
-    return builder
+        raise _Stop(_syntax_fault(error)) from None
+    except (YAMLError, ValueError, OverflowError) as error:  # the latter two: an escape beyond Unicode
+        raise _Stop(Fault("yaml-syntax", 1, "", f"the YAML cannot be read: {error}")) from None
 
 
 def _hide_old_breaks(text: str) -> tuple[str, dict[int, str]]:
@@ -159,10 +163,10 @@ def _syntax_fault(error: MarkedYAMLError) -> Fault:
 class _Builder:
     """Builds nodes from events; keeps going after faults that leave the structure whole."""
 
-    def __init__(self) -> None:
+    def __init__(self, restore: dict[int, str]) -> None:
         self.root: _Node | None = None
         self.faults: list[Fault] = []
-        self.restore: dict[int, str] = {}
+        self._restore = restore
         self._documents: list[_Node] = []
         self._stack: list[_Node] = []
         self._anchors: dict[str, _Node] = {}
@@ -286,8 +290,8 @@ class _Builder:
 
     def _text(self, event: ScalarEvent, line: int) -> str:
         text: str = event.value
-        if self.restore:
-            text = text.translate(self.restore)
+        if self._restore:
+            text = text.translate(self._restore)
         if _SURROGATE.search(text):  # escapes for the halves of one character arrive as two
             try:
                 return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
@@ -352,12 +356,13 @@ class _Builder:
     def _pointer(self) -> str:
         """Of the value that comes next, inside its document."""
         pointer = ""
-        for parent, child in zip(self._stack, [*self._stack[1:], None], strict=True):
+        for depth, parent in enumerate(self._stack, 1):
             children = parent.children or []
+            is_open = depth < len(self._stack)  # its last child is still being read
             if parent.pending is not None:
                 pointer = join(pointer, parent.pending[0])
-            elif parent.is_map:
-                pointer = join(pointer, children[-1][0] or "") if child is not None else pointer
-            else:
-                pointer = join(pointer, len(children) - (child is not None))
+            elif not parent.is_map:
+                pointer = join(pointer, len(children) - is_open)
+            elif is_open:
+                pointer = join(pointer, children[-1][0] or "")
         return pointer

@@ -372,13 +372,14 @@ def is_reference(node: Node) -> bool:
 
 def _settle_unevaluated(node: Node) -> None:
     """Once all is in one schema, what is not evaluated is what `additionalProperties` and `items` speak of."""
-    for unevaluated, plain_keyword in (
-        ("unevaluatedProperties", "additionalProperties"),
-        ("unevaluatedItems", "items"),
-    ):
+    if node.unresolved is not None or not {"if", "dependentSchemas"}.isdisjoint(node):
+        return  # these evaluate members as well
+    for unevaluated, rest in (("unevaluatedProperties", "additionalProperties"), ("unevaluatedItems", "items")):
         if unevaluated in node:
-            rest = node.pop(unevaluated)
-            node.setdefault(plain_keyword, rest)
+            schema = node.pop(unevaluated)
+            if rest not in node and not (rest == "items" and "contains" in node):
+                node.places[rest] = node.place(unevaluated)
+                node[rest] = schema
 
 
 def _member(node: Node, name: str) -> NodeSchema:

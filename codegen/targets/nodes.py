@@ -71,7 +71,7 @@ class Node(dict[str, Any]):
         """A node of the same place and reference with other keywords."""
         other = Node(keywords, self.pointer, self.target)
         other.unresolved = self.unresolved
-        other.places = self.places
+        other.places = dict(self.places)
         return other
 
 

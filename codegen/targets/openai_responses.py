@@ -32,11 +32,11 @@ def _shape(exposed: Exposed, options: TargetOptions) -> Shaped:
     entry: dict[str, Any] = {"type": "function", "name": exposed.name}
     if exposed.description:
         entry["description"] = exposed.description
-    if exposed.strict:
+    conforms = exposed.strict is not False and not violations(exposed.tool.parameters, STRICT)
+    if exposed.strict and not conforms:
         strict = rewrite_strict(exposed.tool, exposed.target, STRICT)
         entry |= {"parameters": strict.schema, "strict": True}
         return Shaped(entry, strict.diagnostics, {"strict": True} if strict.nullable else {})
-    conforms = exposed.strict is None and not violations(exposed.tool.parameters, STRICT)
     entry |= {"parameters": copy.deepcopy(exposed.tool.parameters), "strict": conforms}
     return Shaped(entry)
 

@@ -56,12 +56,16 @@ class _Inliner:
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
         self._written = 0
+        self._opened = 0
 
     def document(self, root: Node) -> Node:
         out = self._inline(root, (id(root),))
-        if isinstance(out, Node):
-            return out
-        return Node({}, root.pointer) if out else Node({"not": {}}, root.pointer)
+        if not isinstance(out, Node):
+            out = Node({} if out else {"not": {}}, root.pointer)
+        if self._opened:
+            for node in walk_nodes(out):
+                self._drop(node, "unevaluatedProperties", "unevaluatedItems")
+        return out
 
     def _inline(self, site: NodeSchema, open_targets: tuple[int, ...]) -> NodeSchema:
         if not isinstance(site, Node):
@@ -71,13 +75,19 @@ class _Inliner:
         for key, value in out.items():  # containers of the tree that was given stay as they are
             if isinstance(value, (dict, list)) and not isinstance(value, Node):
                 out[key] = value.copy()
+        loosened: set[str] = set()
         for path, child in list(children(out)):
+            before = self._opened
             replace_child(out, path, self._inline(child, open_targets))
+            if self._opened > before:
+                loosened.add(path[0])
+        self._keep_loose(out, loosened)
         if site.unresolved is not None:
             text = (
                 f"the reference {site.unresolved} cannot be followed: it is left open and checked when a call arrives"
             )
             self._notes.loss(site.pointer, text)
+            self._opened += 1
         target = site.target
         if target is None:
             return out
@@ -89,8 +99,30 @@ class _Inliner:
             )
             text = f"{what} is left open at this depth; the whole of it is checked when a call arrives"
             self._notes.loss(site.pointer, text)
+            self._opened += 1
             return _beside(_opened(target), out)
         return _beside(self._inline(target, (*open_targets, id(target))), out)
+
+    def _keep_loose(self, node: Node, loosened: set[str]) -> None:
+        """Keeps an open schema from refusing more: inside of these keywords, to admit more is to refuse more."""
+        if "not" in loosened:
+            self._drop(node, "not")
+        if "if" in loosened:
+            self._drop(node, "if", "then", "else")
+        if "contains" in loosened:
+            self._drop(node, "maxContains")
+        if "oneOf" in loosened:
+            union = Node({"anyOf": node.pop("oneOf")}, node.pointer)
+            node["allOf"] = [*node.get("allOf", ()), union]
+            text = "oneOf is sent as anyOf, since some of its branches are left open"
+            self._notes.loss(node.place("oneOf"), text)
+
+    def _drop(self, node: Node, *keywords: str) -> None:
+        for keyword in keywords:
+            if keyword in node:
+                del node[keyword]
+                text = f"{keyword} is left out, since a reference in its reach is left open"
+                self._notes.loss(node.place(keyword), text)
 
 
 def _opened(target: Node) -> Node:

@@ -71,7 +71,9 @@ def rewrite_strict(tool: Tool, target: str, subset: StrictSubset) -> Strict:
         text = "the schema refers to itself in too many ways to be written out"
         notes.add("strict-impossible", "", text, 'simplify it, or take "strict" out of the spec')
         return Strict({}, False, notes.diagnostics)
-    for limit, size in subset.over(schema):
+    over = list(subset.over(schema))
+    certain = [one for one in over if one[0].hard]
+    for limit, size in certain or over:
         text = f"{size:,} {limit.measure.value} in strict mode, the limit is {limit.maximum:,} ({limit.source})"
         notes.add("target-limit" if limit.hard else "target-limit-weak", "", text, _HINT)
     return Strict(schema, writer.made_nullable, notes.diagnostics)
@@ -109,6 +111,7 @@ class _Writer:
         self._composer = Composer(notes)
         self._references: dict[int, str] = {}
         self._definitions: dict[str, dict[str, Any]] = {}
+        self._unions: list[tuple[list[dict[str, Any]], str]] = []
         self._active: set[int] = set()
         self._kept: list[NodeSchema] = []  # nodes are told apart by identity, so they must live as long as their ids
         self._nodes = 0
@@ -117,9 +120,6 @@ class _Writer:
     def document(self, root: Node, order: list[str]) -> dict[str, Any]:
         """The whole schema for `root`; `order` is that of the keywords in the spec."""
         target = self._composer.follow(root)
-        for node in (root, target):
-            if isinstance(node, Node):
-                self._references[id(node)] = "#"
         composed = self._composer.compose(target)
         if not isinstance(composed, Node):
             self._impossible(
@@ -128,13 +128,13 @@ class _Writer:
             return {}
         if "anyOf" in composed:
             composed = self._united(composed)
-        if composed.unresolved is not None:
-            self._impossible(composed.pointer, f"the reference {composed.unresolved} cannot be followed")
-            return {}
-        self._refuse_conditions(composed)
+        elif declared_types(composed) == ["object"]:  # else the root is sent as more, or as less, than it says
+            self._references |= {id(node): "#" for node in (root, target)}
+        self._refuse(composed)
         if "properties" not in composed:  # an object schema that says no more is how tools without arguments look
             composed = composed.with_keywords({**composed, "properties": {}})
         out = self._of_type(composed, ["object"])
+        self._compare_branches()
         names = list(self._spec_names.values())
         definitions = sorted(self._definitions, key=lambda name: names.index(name) if name in names else len(names))
         if definitions:
@@ -209,25 +209,14 @@ class _Writer:
         notes = self._annotations(node)
         if len(unique) == 1 and (not notes or "$ref" not in unique[0]):
             return unique[0] | notes
-        if (key := ambiguous_first_key(unique, self._definitions)) is not None:
-            text = (
-                f"several objects of one union start with the property {key!r}; some servers refuse that "
-                "in strict mode unless its values tell them apart"
-            )
-            hint = "put a property first whose const or enum is another one in each branch"
-            self._notes.add("target-limit-weak", node.pointer, text, hint)
+        self._unions.append((unique, node.pointer))
         return {"anyOf": unique, **notes}
 
     def _typed(self, node: Node) -> dict[str, Any]:
         """A schema without `anyOf`: its type has to be known."""
-        if node.unresolved is not None:
-            self._impossible(node.pointer, f"the reference {node.unresolved} cannot be followed")
+        if self._refuse(node):
             return {"type": "null"}
-        self._refuse_conditions(node)
         values = constants(node)
-        if values is not None and not all(isinstance(value, SCALARS) for value in values):
-            self._impossible(node.pointer, "fixed values that are objects or lists")
-            return {"type": "null"}
         types = declared_types(node)
         if values is not None:
             kinds = {type_of(value) for value in values}
@@ -310,7 +299,7 @@ class _Writer:
         if node.get("patternProperties"):
             self._impossible(node.place("patternProperties"), "a map: the names of its members are not fixed")
         if rest is None or rest is False:
-            if "properties" not in out:
+            if rest is None and "properties" not in out:
                 self._impossible(node.pointer, "a free-form object: it declares no properties")
             elif rest is None and not node.get("patternProperties"):
                 text = "the object is closed in strict mode: members that the spec does not declare cannot be sent"
@@ -376,7 +365,7 @@ class _Writer:
         self._notes.loss(union.pointer, text)
         members: dict[str, list[NodeSchema]] = {}
         for branch in branches:
-            self._refuse_conditions(branch)
+            self._refuse(branch)
             for name, member in branch.get("properties", {}).items():
                 if all(member is not other for other in members.setdefault(name, [])):
                     members[name].append(member)
@@ -397,6 +386,16 @@ class _Writer:
             out["additionalProperties"] = opened[0] if opened else False
         return union.with_keywords(out)
 
+    def _compare_branches(self) -> None:
+        for branches, pointer in self._unions:
+            if (key := ambiguous_first_key(branches, self._definitions)) is not None:
+                text = (
+                    f"several objects of one union start with the property {key!r}; some servers refuse that "
+                    "in strict mode unless its values tell them apart"
+                )
+                hint = "put a property first whose const or enum is another one in each branch"
+                self._notes.add("target-limit-weak", pointer, text, hint)
+
     def _annotations(self, node: Node) -> dict[str, Any]:
         """The annotations of a union; what the subset does not take is reported."""
         out: dict[str, Any] = {}
@@ -407,12 +406,21 @@ class _Writer:
                 self._dropped(keyword, node.place(keyword))
         return out
 
-    def _refuse_conditions(self, node: Node) -> None:
+    def _refuse(self, node: Node) -> bool:
+        """Reports what makes a schema without `anyOf` impossible whatever its type is; whether there is any."""
+        found: list[tuple[str, str]] = []
+        if node.unresolved is not None:
+            found.append((node.pointer, f"the reference {node.unresolved} cannot be followed"))
+        if not all(isinstance(value, SCALARS) for value in constants(node) or ()):
+            found.append((node.place("const" if "const" in node else "enum"), "fixed values that are objects or lists"))
         for keyword in ("not", "dependentSchemas"):
             if keyword in node and not _says_nothing(keyword, node[keyword]):
-                self._impossible(node.place(keyword), f"{keyword} cannot be said in strict mode")
+                found.append((node.place(keyword), f"{keyword} cannot be said in strict mode"))
         if "if" in node and ("then" in node or "else" in node):
-            self._impossible(node.place("if"), "if, then and else cannot be said in strict mode")
+            found.append((node.place("if"), "if, then and else cannot be said in strict mode"))
+        for pointer, reason in found:
+            self._impossible(pointer, reason)
+        return bool(found)
 
     def _dropped(self, keyword: str, pointer: str) -> None:
         if keyword == "default":

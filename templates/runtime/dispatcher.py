@@ -22,6 +22,7 @@ from .content import Content
 from .errors import HandlersMissing, InvalidArguments, ToolError, UnknownTool, UnserializableOutput
 from .hooks import Hooks
 from .journal import Journal
+from .journal.memory import MemoryJournal
 from .journalled import StillRunning, execute_once, key_of
 from .loopthread import LoopThread
 from .models import ModelRefused, ToolModel
@@ -30,6 +31,9 @@ from .tools import HandlerMissing, Package, Tool
 from .values import is_object
 
 log = logging.getLogger(__name__)
+
+REMEMBERED = 1024
+"""Ended calls that a dispatcher without a journal remembers for loops that need one."""
 
 DEFAULT_TIMEOUT = 60.0
 """Seconds that a handler may take where neither the spec nor the service says otherwise."""
@@ -64,6 +68,7 @@ class Dispatcher:
         self._package = package
         self._handlers = handlers
         self._journal = journal
+        self._memory = MemoryJournal(REMEMBERED)
         self._hooks = hooks
         self._concurrency = concurrency
         self._pool = ThreadPool(threads)
@@ -83,6 +88,11 @@ class Dispatcher:
     def names(self) -> list[str]:
         """Wire names, sorted."""
         return list(self._names)
+
+    @property
+    def package_name(self) -> str:
+        """Import name of the package that the tools come from."""
+        return self._package.name
 
     @property
     def journal(self) -> Journal | None:
@@ -115,6 +125,10 @@ class Dispatcher:
         other = self._copy()
         other._journal = journal
         return other
+
+    def journalled(self) -> Self:
+        """Itself where it has a journal; else the same with one in memory, shared by all dispatchers made from this."""
+        return self if self._journal is not None else self.with_journal(self._memory)
 
     def _copy(self) -> Self:
         other = object.__new__(type(self))

@@ -118,10 +118,12 @@ class TurnFailed(LoopError):
 class UnhandledAction(LoopError):
     """The API waits for an action that is no function call, and the service gave no callback for it."""
 
-    def __init__(self, kind: str, action: Any, raw: Any = None) -> None:
+    def __init__(self, kind: str, action: Any, raw: Any = None, *, action_id: str = "") -> None:
         self.kind = kind
         self.action = action
-        super().__init__(f"the API waits for an action of type {kind!r} and no callback handles it", raw)
+        self.action_id = action_id
+        which = f" (id {action_id})" if action_id else ""
+        super().__init__(f"the API waits for an action of type {kind!r}{which} and no callback handles it", raw)
 
 
 class ResultsNotStored(LoopError):

@@ -15,7 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from .gate import Gate
-from .values import is_object
+from .values import is_array, is_object
+
+_REFERENCES = 16
+"""References and branches that are followed for property names; a reference to itself ends here."""
 
 ROUNDS = 32
 """Mending one place can uncover another; a value that needs more rounds than this stays refused."""
@@ -56,13 +59,32 @@ def mend(value: dict[str, Any], gate: Gate, rules: ReadBack) -> dict[str, Any] |
 
 
 def _clean_keys(value: dict[str, Any], schema: Any) -> dict[str, Any]:
-    declared: Any = schema.get("properties", {}) if is_object(schema) else {}
+    """Keys without colons and blanks around them, where that makes a declared name that is not there yet."""
+    declared = set(_declared(schema, schema, 0))
     cleaned: dict[str, Any] = {}
     for key, member in value.items():
         clean = key.strip().rstrip(":").strip()
         known = key not in declared and clean in declared and clean not in value and clean not in cleaned
         cleaned[clean if known else key] = member
     return cleaned
+
+
+def _declared(schema: Any, root: Any, depth: int) -> Iterator[str]:
+    """The property names of an object schema, those of its `allOf` and of what it refers to within itself included."""
+    if not is_object(schema) or depth > _REFERENCES:
+        return
+    properties: Any = schema.get("properties")
+    if is_object(properties):
+        yield from properties
+    branches: Any = schema.get("allOf")
+    for branch in branches if is_array(branches) else ():
+        yield from _declared(branch, root, depth + 1)
+    reference: Any = schema.get("$ref")
+    if isinstance(reference, str) and reference.startswith("#/"):
+        target: Any = root
+        for token in reference[2:].split("/"):
+            target = target.get(token.replace("~1", "/").replace("~0", "~")) if is_object(target) else None
+        yield from _declared(target, root, depth + 1)
 
 
 def _places(error: Any) -> Iterator[tuple[list[str | int], frozenset[str] | None]]:

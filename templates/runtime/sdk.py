@@ -1,7 +1,8 @@
-"""Reading a vendor's objects and plain dicts alike."""
+"""Reading a vendor's objects and plain dicts alike, and the errors of its client."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -21,3 +22,20 @@ def to_wire(value: Any) -> Any:
     if dump is not None:
         return dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
     return value
+
+
+def status_of(error: BaseException) -> int:
+    """The HTTP status of an error that a vendor's client raised; 0 for any other error."""
+    status = getattr(error, "status_code", None)
+    return status if isinstance(status, int) else 0
+
+
+def connection_lost(error: BaseException) -> bool:
+    """Whether a request or a stream failed on the way, so that nobody knows what the other side made of it.
+
+    The classes are known by name, as no SDK is imported here: `APIConnectionError` of vendors' clients, which also is
+    their timeout, `TransportError` of httpx. A stream that breaks off inside an event leaves text that is no JSON.
+    """
+    if isinstance(error, (ConnectionError, TimeoutError, json.JSONDecodeError)):
+        return True
+    return any(base.__name__ in ("APIConnectionError", "TransportError") for base in type(error).__mro__)

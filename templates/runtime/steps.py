@@ -59,6 +59,8 @@ class Execute:
     """Run calls; the outcome is the list of their results."""
 
     calls: Sequence[Call]
+    dispatcher: Dispatcher | None = None
+    """The dispatcher to use in place of the driver's, such as the same with a journal."""
 
 
 @dataclass(slots=True)
@@ -66,6 +68,8 @@ class Submitted:
     """Note that results were accepted."""
 
     results: Sequence[Result]
+    dispatcher: Dispatcher | None = None
+    """The dispatcher that ran the calls, where it is not the driver's."""
 
 
 @dataclass(slots=True)
@@ -191,9 +195,9 @@ def _perform(dispatcher: Dispatcher, step: Step, streams: list[Any]) -> Any:
             streams[:] = [stream for stream in streams if stream is not step.stream]
             return step.stream.close()
         case Execute():
-            return dispatcher.execute_all_sync(step.calls)
+            return (step.dispatcher or dispatcher).execute_all_sync(step.calls)
         case Submitted():
-            return dispatcher.submitted_sync(step.results)
+            return (step.dispatcher or dispatcher).submitted_sync(step.results)
         case Ask():
             return _not_awaitable(step.callback(*step.arguments))
         case Sleep():
@@ -218,9 +222,9 @@ async def _perform_async(dispatcher: Dispatcher, step: Step, streams: list[Any],
             streams[:] = [stream for stream in streams if stream is not step.stream]
             return await _close(step.stream, blocking)
         case Execute():
-            return await dispatcher.execute_all(step.calls)
+            return await (step.dispatcher or dispatcher).execute_all(step.calls)
         case Submitted():
-            return await dispatcher.submitted(step.results)
+            return await (step.dispatcher or dispatcher).submitted(step.results)
         case Ask():
             answer = step.callback(*step.arguments)
             return await answer if inspect.isawaitable(answer) else answer

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .calls import Call, Result
+from .dispatcher import Dispatcher
 from .errors import ResultsNotStored
 from .steps import Ask, Execute, Steps
 
@@ -44,13 +45,15 @@ class Turn:
     """Where the caller keeps the history: the items to begin the next turn's input with."""
     steps: int = 0
     """How often the model was asked."""
+    session_id: str = ""
+    """Where the API keeps the history: the session to go on with."""
 
 
-def run_calls(calls: list[Call], on_event: OnEvent | None) -> Steps[list[Result]]:
-    """Runs calls and tells `on_event` before and after. Raises `ResultsNotStored`."""
+def run_calls(calls: list[Call], on_event: OnEvent | None, dispatcher: Dispatcher | None = None) -> Steps[list[Result]]:
+    """Runs calls, by `dispatcher` or the driver's, and tells `on_event` before and after. Raises `ResultsNotStored`."""
     if on_event is not None:
         yield Ask(on_event, (CallsReceived(calls),))
-    results: list[Result] = yield Execute(calls)
+    results: list[Result] = yield Execute(calls, dispatcher)
     if any(result.error is not None and result.error.code == "journal_unavailable" for result in results):
         raise ResultsNotStored(results)
     if on_event is not None:

@@ -21,10 +21,11 @@ class _Entry:
 
 
 class MemoryJournal:
-    """Keeps every call of the process until it is dropped."""
+    """Keeps every call of the process until it is dropped; with `limit`, only so many of those that have ended."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int | None = None) -> None:
         self._lock = threading.Lock()
+        self._limit = limit
         self._entries: dict[Key, _Entry] = {}
 
     async def begin(self, key: Key, digest: str) -> Begun:
@@ -48,6 +49,7 @@ class MemoryJournal:
             entry = self._entries[key]
             entry.record = record
             entry.running = False
+            self._forget()
 
     async def release(self, key: Key) -> None:
         with self._lock:
@@ -57,6 +59,14 @@ class MemoryJournal:
         with self._lock:
             if (entry := self._entries.get(key)) is not None:
                 entry.submitted = True
+
+    def _forget(self) -> None:
+        """Drops the oldest ended calls beyond the limit."""
+        if self._limit is None or len(self._entries) <= self._limit:
+            return
+        ended = [key for key, entry in self._entries.items() if entry.record is not None]
+        for key in ended[: len(self._entries) - self._limit]:
+            del self._entries[key]
 
     def is_submitted(self, key: Key) -> bool:
         """Whether the result of this call was sent and accepted."""
