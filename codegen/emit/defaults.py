@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import jsonschema_rs
 
+from codegen.emit.annotations import expression
 from codegen.emit.literals import literal
 from codegen.schema.dialects import URIS
+from codegen.schema.names import Identifier
 from codegen.schema.references import Document
 from codegen.schema.typeset import (
+    ANY,
     AnyType,
     BooleanType,
     ClassKey,
@@ -27,6 +30,7 @@ from codegen.schema.typeset import (
     StringType,
     Type,
     UnionType,
+    members,
 )
 from codegen.schema.view import ClassView, Default
 
@@ -61,48 +65,72 @@ class DefaultCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
-    """A value as an expression."""
+class _Expression:
+    """A value in code."""
 
     text: str
-    makes_models: bool
-    """Whether it builds instances, so that each use needs one of its own."""
+    inferred: bool
+    """Whether type checkers see its type in it: not in an empty list, and no list of numbers in one of integers."""
+    makes_models: bool = False
 
 
 class DefaultPrinter:
-    """Prints defaults as values of their field's type.
+    """Prints defaults as what stands right of the equals sign of their field.
 
     `names` holds the class names, `renamed` the fields of the module whose Python name is not their wire name.
     """
 
     def __init__(
-        self, classes: Mapping[ClassKey, ClassView], names: Mapping[ClassKey, str], renamed: frozenset[str]
+        self, classes: Mapping[ClassKey, ClassView], names: Mapping[ClassKey, Identifier], renamed: frozenset[str]
     ) -> None:
         self._classes = classes
         self._names = names
         self._renamed = renamed
 
-    def expression(self, value: Any, type_: Type) -> Printed:
-        """`value`, which fits the schema that `type_` was made from, as an expression of `type_`."""
+    def makes_models(self, value: Any, type_: Type) -> bool:
+        """Whether `value`, as a default of a field of `type_`, is built from instances of classes."""
+        return self._expression(value, self._chosen(value, type_)).makes_models
+
+    def assigned(self, value: Any, type_: Type) -> str:
+        """`value` as the default of a field of `type_`, whose schema it fits. Each instance gets a list of its own."""
+        type_ = self._chosen(value, type_)
+        made = self._expression(value, type_)
+        if not isinstance(value, (list, dict)):
+            return made.text
+        constructor = expression(type_, self._names)
+        if not value and not made.makes_models:
+            return f"Field(default_factory={constructor})"
+        return f"Field(default_factory=lambda: {made.text if made.inferred else f'{constructor}({made.text})'})"
+
+    def _chosen(self, value: Any, type_: Type) -> Type:
+        """The member of a union that `value` is of; containers in place of any value."""
+        chosen = next((member for member in members(type_) if self._admits(member, value)), ANY)
+        if chosen == ANY and isinstance(value, list):
+            return ListType(ANY)
+        return MapType(ANY) if chosen == ANY and isinstance(value, dict) else chosen
+
+    def _expression(self, value: Any, type_: Type) -> _Expression:
         match type_:
-            case ClassType(key):
+            case ClassType(key) if isinstance(value, dict):
                 # Keys of a default are wire names. It has to be said where one could be taken for a Python name.
                 flags = "" if self._renamed.isdisjoint(_keys(value)) else ", by_alias=True, by_name=False"
-                return Printed(f"{self._names[key]}.model_validate({literal(_integral(value))}{flags})", True)
+                text = f"{self._names[key]}.model_validate({literal(_integral(value))}{flags})"
+                return _Expression(text, inferred=True, makes_models=True)
             case ListType(item) if isinstance(value, list):
-                items = [self.expression(member, item) for member in value]
-                return Printed(f"[{', '.join(item.text for item in items)}]", any(item.makes_models for item in items))
+                made = [self._expression(member, self._chosen(member, item)) for member in value]
+                return self._container(f"[{', '.join(part.text for part in made)}]", item, made)
             case MapType(inner) if isinstance(value, dict):
-                members = [(literal(key), self.expression(member, inner)) for key, member in value.items()]
-                text = ", ".join(f"{key}: {member.text}" for key, member in members)
-                return Printed(f"{{{text}}}", any(member.makes_models for _, member in members))
-            case UnionType(members):
-                chosen = next((member for member in members if self._admits(member, value)), members[-1])
-                return self.expression(value, chosen)
+                made = [self._expression(member, self._chosen(member, inner)) for member in value.values()]
+                text = ", ".join(f"{literal(key)}: {part.text}" for key, part in zip(value, made, strict=True))
+                return self._container(f"{{{text}}}", inner, made)
             case IntegerType() | LiteralType():
-                return Printed(literal(_integral(value)), False)
+                return _Expression(literal(_integral(value)), inferred=isinstance(type_, IntegerType))
             case _:
-                return Printed(literal(value), False)
+                return _Expression(literal(value), inferred=isinstance(type_, (StringType, BooleanType)))
+
+    def _container(self, text: str, inner: Type, made: Sequence[_Expression]) -> _Expression:
+        inferred = bool(made) and len(members(inner)) == 1 and all(part.inferred for part in made)
+        return _Expression(text, inferred, any(part.makes_models for part in made))
 
     def _admits(self, type_: Type, value: Any) -> bool:
         """Whether `value` is of `type_`, constraints apart."""
@@ -128,8 +156,8 @@ class DefaultPrinter:
                 return isinstance(value, dict) and all(self._admits(inner, member) for member in value.values())
             case ClassType(key):
                 return isinstance(value, dict) and self._is_instance(self._classes[key], value)
-            case UnionType(members):
-                return any(self._admits(member, value) for member in members)
+            case UnionType(parts):
+                return any(self._admits(part, value) for part in parts)
 
     def _is_instance(self, view: ClassView, value: dict[str, Any]) -> bool:
         fields = {field.wire: field for field in view.fields}

@@ -6,13 +6,15 @@ jsonschema explain why, with a pointer to each fault.
 
 from __future__ import annotations
 
+import difflib
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import jsonschema_rs
 
 from codegen.diagnostics import Diagnostic, Report
-from codegen.schema.dialects import URIS
+from codegen.schema.dialects import URIS, walk
 from codegen.schema.pointers import join
 from codegen.specs.tool import Catalog, Tool
 
@@ -37,7 +39,7 @@ def _check(tool: Tool, part: str, schema: Any) -> Iterator[Diagnostic]:
     except jsonschema_rs.ReferencingError as error:
         yield tool.problem("unresolved-reference", f"a reference leads nowhere: {error}", part=part)
     except (jsonschema_rs.ValidationError, ValueError) as error:
-        explained = list(_explain(tool, part, schema))
+        explained = [*_explain(tool, part, schema)] or [*_bad_patterns(tool, part, schema)]
         yield from explained or [tool.problem("schema-invalid", f"the schema does not compile: {error}", part=part)]
 
 
@@ -60,6 +62,28 @@ def _explain(tool: Tool, part: str, schema: Any) -> Iterator[Diagnostic]:
         seen.add(below)
         where = f'"{path[-1]}"' if path else "the schema"
         yield tool.problem("schema-invalid", f"{where}: {_message(error)}", _hint(error), part=part, below=below)
+
+
+def _bad_patterns(tool: Tool, part: str, schema: Any) -> Iterator[Diagnostic]:
+    """The regular expressions that are none: a meta-schema does not look into them."""
+    for pointer, current in walk(schema):
+        if not isinstance(current, dict):
+            continue
+        patterns = [(join(pointer, "pattern"), current.get("pattern"))]
+        keys = current.get("patternProperties")
+        patterns += [(join(pointer, "patternProperties", key), key) for key in keys] if isinstance(keys, dict) else []
+        for below, pattern in patterns:
+            if isinstance(pattern, str) and not _compiles({"pattern": pattern}):
+                message = f"{_short(pattern)} is no regular expression by ECMA-262"
+                yield tool.problem("schema-invalid", message, part=part, below=below)
+
+
+def _compiles(schema: Any) -> bool:
+    try:
+        jsonschema_rs.validator_for(schema, validate_formats=False, offline=True)
+    except (jsonschema_rs.ValidationError, ValueError):
+        return False
+    return True
 
 
 def _leaves(errors: Any) -> Iterator[Any]:
@@ -97,36 +121,27 @@ def _hint(error: Any) -> str:
     if keyword == "required" and isinstance(value, bool):
         return "list the required properties in the object's own `required`, beside `properties`"
     if keyword == "type" and isinstance(value, str):
-        near = _TYPES.get(value.lower())
-        return f'write "{near}"' if near else "the types are null, boolean, integer, number, string, array, object"
+        near = _TYPES.get(value.lower()) or next(iter(difflib.get_close_matches(value.lower(), _NAMES, 1)), "")
+        return f'write "{near}"' if near else f"the types are {', '.join(_NAMES)}"
     return ""
 
 
+_NAMES = ("null", "boolean", "integer", "number", "string", "array", "object")
 _TYPES = {
-    "any": "",
-    "array": "array",
     "bool": "boolean",
-    "boolean": "boolean",
     "dict": "object",
     "double": "number",
     "float": "number",
     "int": "integer",
-    "integer": "integer",
     "list": "array",
     "map": "object",
     "none": "null",
-    "null": "null",
-    "number": "number",
-    "object": "object",
     "str": "string",
-    "string": "string",
     "tuple": "array",
 }
 """What people write for a type, and what JSON Schema calls it."""
 
 
 def _short(value: Any) -> str:
-    import json
-
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:59] + "…"

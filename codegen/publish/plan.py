@@ -54,6 +54,8 @@ class Package:
                 raise InvalidPackage(path, reason)
             if not path.startswith(f"{layout.HANDLERS}/"):
                 raise InvalidPackage(path, f"a stub belongs in {layout.HANDLERS}/")
+            if path in self.files:
+                raise InvalidPackage(path, "it is both a generated file and a stub")
 
     @cached_property
     def content(self) -> dict[str, bytes]:
@@ -201,12 +203,13 @@ class _Planner:
 
     def plan(self) -> Plan:
         self.judge_clashes()
-        if self.judge_folder():
-            for path, data in self.package.content.items():
-                self.judge_owned(path, data)
-            for path, data in self.package.stub_content.items():
-                self.judge_stub(path, data)
-            self.judge_orphans()
+        if not self.judge_folder():
+            return Plan(Path(self.root), self.lock, diagnostics=tuple(self.notes))
+        for path, data in self.package.content.items():
+            self.judge_owned(path, data)
+        for path, data in self.package.stub_content.items():
+            self.judge_stub(path, data)
+        self.judge_orphans()
         orphaned, extra = self.judge_handlers()
         lock_step = self.judge_lock()
         # Leaves before the modules that import them, the package itself last of all.
@@ -407,8 +410,6 @@ class _Planner:
 
     def judge_lock(self) -> tuple[Step, ...]:
         """The step that writes the lock, unless it is right already."""
-        if not self.is_folder:
-            return ()
         kind = self.tree.kinds.get(layout.LOCK)
         present = self.tree.read_bytes(layout.LOCK)
         if present == self.package.lock:

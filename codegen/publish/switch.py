@@ -105,15 +105,18 @@ def recover(directory: Path) -> Recovery:
         return Recovery.NONE
     if staging.path.is_symlink() or not staging.path.is_dir():
         raise FolderError(str(staging.path), "recover from", "it is no folder; delete it", Outcome.UNTOUCHED)
-    done = staging.read_journal(_DONE)
-    if done is not None:
-        _tidy(staging, done)
-        return Recovery.FINISHED
-    journal = staging.read_journal(_JOURNAL)
-    if journal is not None:
-        _undo(staging, journal)
-    else:
-        staging.discard()
+    done, journal = staging.read_journal(_DONE), staging.read_journal(_JOURNAL)
+    try:
+        if done is not None:
+            _tidy(staging, done)
+            return Recovery.FINISHED
+        if journal is not None:
+            _undo(staging, journal)
+        else:
+            staging.discard()
+    except FolderError as error:
+        half_way = done is None and journal is not None
+        raise error.left(Outcome.INTERRUPTED if half_way else Outcome.PUBLISHED if done else error.outcome) from error
     return Recovery.UNDONE
 
 

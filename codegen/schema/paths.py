@@ -24,7 +24,7 @@ _KEYED: Final = ("properties", "patternProperties", "prefixItems", *_DEFINITIONS
 
 @dataclass(frozen=True, slots=True)
 class NamePath:
-    """The words of a class name: of a definition, or of the tool where `definition` is None, then of the parts below."""
+    """The words of a class name: of a definition, or of the tool where that is None, then of the parts below it."""
 
     definition: str | None = None
     parts: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ defaults and descriptions.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -91,6 +92,10 @@ class View:
     widened: dict[str, str]
     """Pointers of subschemas that say something and became any value nevertheless, and why."""
 
+    def leads_to(self, type_: Type, key: ClassKey) -> bool:
+        """Whether a value of `type_` may hold an instance of the class `key`, at any depth."""
+        return key in _reachable(type_, self.classes)
+
 
 def argument_view(document: Document) -> View:
     """The view of a tool's parameters: always one class at the root.
@@ -125,9 +130,10 @@ class _Builder:
         self._loosen(root)
         root = typeset.loosen_choices(root)
         conjuncts = self._conjuncts.of("")
+        reachable = _reachable(root, self._classes)
         return View(
             root,
-            self._reachable(root),
+            {key: self._classes[key] for key in self._classes if key in reachable},
             self._description(conjuncts),
             [] if isinstance(root, ClassType) else self._rules.of_value(conjuncts, root),
             self._widened,
@@ -170,9 +176,13 @@ class _Builder:
 
     def _give_up(self, conjuncts: Conjuncts, reason: str) -> Type:
         """Any value; noted where the schemas say something that the model now does not."""
-        if conjuncts and self._conjuncts.are_telling(conjuncts):
-            self._widened.setdefault(conjuncts[0], reason)
+        if conjuncts:
+            self._note(conjuncts[0], conjuncts, reason)
         return ANY
+
+    def _note(self, pointer: str, conjuncts: Conjuncts, reason: str) -> None:
+        if self._conjuncts.are_telling(conjuncts):
+            self._widened.setdefault(pointer, reason)
 
     def _allowed(self, conjuncts: Conjuncts) -> list[str]:
         """The JSON types that all `conjuncts` allow, in the order of the first one that names some."""
@@ -355,7 +365,7 @@ class _Builder:
             known = {*properties, *required}
             for wire, place in self._branch_properties(conjuncts, with_groups=is_root).items():
                 if wire not in known:
-                    self._give_up((place,), "only some alternatives describe it")
+                    self._note(place, self._conjuncts.of(place), "only some alternatives describe it")
                     view.fields.append(FieldView(wire, ANY, required=False))
         view.rules = self._rules.of_class(conjuncts, expanded)
         return ClassType(key)
@@ -427,12 +437,14 @@ class _Builder:
             for f in view.fields:
                 f.type = typeset.loosen(f.type) if key in loose else typeset.loosen_choices(f.type)
 
-    def _reachable(self, root: Type) -> dict[ClassKey, ClassView]:
-        found: set[ClassKey] = set()
-        todo = [root]
-        while todo:
-            for key in typeset.class_keys(todo.pop()):
-                if key not in found:
-                    found.add(key)
-                    todo.extend(f.type for f in self._classes[key].fields)
-        return {key: view for key, view in self._classes.items() if key in found}
+
+def _reachable(type_: Type, classes: Mapping[ClassKey, ClassView]) -> set[ClassKey]:
+    """The classes that `type_` mentions, and those that their fields mention, and so on."""
+    found: set[ClassKey] = set()
+    todo = [type_]
+    while todo:
+        for key in typeset.class_keys(todo.pop()):
+            if key not in found:
+                found.add(key)
+                todo.extend(each.type for each in classes[key].fields)
+    return found

@@ -69,7 +69,22 @@ def _files_below(folder: Path, report: Report, shown: str) -> Iterator[Path]:
             continue
         if len(seen) > 1 and any(entry.name == LOCK for entry in entries):
             continue
-        for entry in entries:
-            if entry.name.endswith(SUFFIXES) and entry.is_file():
-                yield Path(entry.path)
-        stack.extend(entry.path for entry in reversed(entries) if entry.is_dir())
+        kinds = [(entry, _kind(entry)) for entry in entries]
+        for entry, kind in kinds:
+            if entry.name.endswith(SUFFIXES):
+                if kind == "file":
+                    yield Path(entry.path)
+                elif kind is None:
+                    where = f"{shown}/{os.path.relpath(entry.path, folder)}"
+                    report.add(problem("file-not-found", where, "the link leads to no file"))
+        stack.extend(entry.path for entry, kind in reversed(kinds) if kind == "folder")
+
+
+def _kind(entry: os.DirEntry[str]) -> str | None:
+    """ "file" or "folder", links followed; None for neither."""
+    try:
+        if entry.is_dir():
+            return "folder"
+        return "file" if entry.is_file() else None
+    except OSError:  # a link to itself
+        return None

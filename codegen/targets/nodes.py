@@ -8,7 +8,6 @@ the spec was written in. All of this is exact; what a later pass loses, it repor
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -131,8 +130,9 @@ def read_nodes(schema: dict[str, Any], dialect: str) -> Node:
     Definitions, identifiers and anchors have done their work then and are gone: what was referred to is reached
     through `Node.target`.
     """
-    root = _locate(copy.deepcopy(schema), "")
-    _Linker(root, dialect).link()
+    root = _locate(plain(schema), "")
+    if any(not node.keys().isdisjoint(REFERENCES) for node in walk_nodes(root)):
+        _Linker(root, dialect).link()
     seen: set[int] = set()
     queue: list[NodeSchema] = [root]
     while queue:
@@ -141,13 +141,13 @@ def read_nodes(schema: dict[str, Any], dialect: str) -> Node:
                 continue
             seen.add(id(node))
             _modernise(node, dialect)
-            if isinstance(node.target, Node):
+            if isinstance(node.target, Node) and id(node.target) not in seen:
                 queue.append(node.target)
     return root
 
 
 def plain(value: Any) -> Any:
-    """`value` with plain dicts in place of nodes."""
+    """A copy of `value` with plain dicts in place of nodes, no part of which occurs twice, as YAML aliases make it."""
     if isinstance(value, dict):
         return {key: plain(member) for key, member in value.items()}
     if isinstance(value, list):

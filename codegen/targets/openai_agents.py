@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, Final
 
 from codegen.targets.interface import CallFacts, DescriptionRule, Evidence, Limit, Measure, TargetFacts, TargetOptions
-from codegen.targets.openai_rules import DESCRIPTION_LIMIT, TOOLS_LIMIT, function_name
+from codegen.targets.nodes import plain
+from codegen.targets.openai_rules import DESCRIPTION_LIMIT, TOOLS_LIMIT, check_root, function_name
 from codegen.targets.standard import Exposed, Shaped, StandardTarget
 
 _CLIENT: Final = "types of the openai client 3.57"
@@ -32,11 +32,11 @@ def _shape(exposed: Exposed, options: TargetOptions) -> Shaped:
         "type": "function",
         "name": exposed.name,
         "description": exposed.description,
-        "parameters": copy.deepcopy(exposed.tool.parameters),
+        "parameters": plain(exposed.tool.parameters),
     }
     if exposed.tool.defer_loading:
         entry["defer_loading"] = True
-    return Shaped(entry)
+    return Shaped(entry, check_root(exposed))
 
 
 def _assemble(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from codegen.diagnostics import Diagnostic
 from codegen.targets.interface import Evidence, Limit, Measure, NameRule
+from codegen.targets.standard import Exposed
 from codegen.targets.strict_subset import StrictSubset
 
 NAME_SOURCE: Final = "API description of functions, Responses and Chat Completions"
@@ -46,3 +48,17 @@ STRICT: Final = StrictSubset(
     ),
     source=_GUIDE,
 )
+
+
+def check_root(exposed: Exposed) -> list[Diagnostic]:
+    """Warns about a root that is more than one plain object: every documented example has one, unions are refused
+    in strict mode for certain, and refusals without it have been reported.
+    """
+    root = exposed.tool.parameters
+    unions = [keyword for keyword in ("anyOf", "oneOf", "allOf", "not", "enum") if keyword in root]
+    if root.get("type") == "object" and not unions:
+        return []
+    what = f"has {' and '.join(unions)}" if unions else 'does not say "type": "object"'
+    text = f"the root of the arguments {what}; the API may refuse that"
+    hint = 'describe one object at the root, with "type": "object", and put unions into its properties'
+    return [exposed.tool.problem("target-limit-weak", text, hint, target=exposed.target)]

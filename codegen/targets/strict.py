@@ -327,6 +327,7 @@ class _Writer:
         unique = [one for index, one in enumerate(written) if one not in written[:index]]
         if len(unique) == 1:
             return unique[0]
+        self._unions.append((unique, node.place("prefixItems")))
         self._notes.loss(
             node.place("prefixItems"),
             "a tuple is sent as an array of any of its elements; their positions are checked when a call arrives",

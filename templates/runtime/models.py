@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import Any, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic.functional_validators import ModelWrapValidatorHandler
+
+from .values import is_array, is_object
 
 
 class ToolModel(BaseModel):
@@ -38,7 +41,7 @@ class RenamedModel(ToolModel):
         # Pydantic keeps it in `model_extra`, rightly, but counts the field as set, and a dump would make up a null.
         model = build(data)
         extra = model.__pydantic_extra__
-        if extra and isinstance(data, dict):
+        if extra and is_object(data):
             fields = cls.__pydantic_fields__
             for name in extra.keys() & fields.keys():
                 if fields[name].alias not in data:
@@ -83,10 +86,10 @@ def instantiate(model: type[ModelT], value: Any) -> ModelT:
 
 def integral(value: Any) -> Any:
     """A copy of a JSON value in which every float without a fraction is an int."""
-    if type(value) is float:
+    if isinstance(value, float):
         return int(value) if value.is_integer() else value
-    if type(value) is dict:
+    if is_object(value):
         return {key: integral(member) for key, member in value.items()}
-    if type(value) is list:
+    if is_array(value):
         return [integral(member) for member in value]
     return value

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -136,3 +137,27 @@ def canned(answers: Sequence[Answer | dict[str, Any]]) -> Iterator[Canned]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def drive_without_sleep(package: str, dispatcher: Any, steps: Generator[Any, Any, Any], slept: list[float]) -> Any:
+    """Drives a loop of a package with its own driver; sleeps take no time and are noted."""
+    module = importlib.import_module(f"{package}.runtime.steps")
+
+    def awake() -> Generator[Any, Any, Any]:
+        step = next(steps)
+        try:
+            while True:
+                if isinstance(step, module.Sleep):
+                    slept.append(step.seconds)
+                    step = steps.send(None)
+                    continue
+                try:
+                    outcome = yield step
+                except Exception as error:
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(outcome)
+        except StopIteration as stop:
+            return stop.value
+
+    return module.drive(dispatcher, awake())

@@ -22,6 +22,7 @@ from tests.loops.oci_support import (
     ENDPOINT,
     Answer,
     canned,
+    drive_without_sleep,
     events,
     management_client,
     runtime_client,
@@ -366,9 +367,9 @@ def test_the_step_limit_carries_what_is_pending(run: Run, dispatcher: Any, hotel
         {"calls": [{"name": "book_room", "arguments": {"room": "1", "nights": 1}}], "approvals": [{"kind": "mcp"}]},
         {"say": "Done."},
     ]
-    with Simulator([play("limit", steps)]) as simulator:
-        with pytest.raises(runtime.StepLimit, match="after 2 steps: book_room, HUMAN_APPROVAL") as caught:
-            ask(run, dispatcher, simulator, max_steps=2)
+    raises = pytest.raises(runtime.StepLimit, match="after 2 steps: book_room, HUMAN_APPROVAL")
+    with Simulator([play("limit", steps)]) as simulator, raises as caught:
+        ask(run, dispatcher, simulator, max_steps=2)
     assert [name for name, _, _ in hotel.seen] == ["find_rooms"]
     assert [pending.name for pending in caught.value.pending] == ["book_room", "HUMAN_APPROVAL_REQUIRED_ACTION"]
 
@@ -529,9 +530,16 @@ class TestAnswers:
             (body,) = server.bodies()
         assert body["toolParameters"] == {"t1": "{}"}
 
-    def test_a_pause_between_rounds(self, run: Run, dispatcher: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        with canned([pending(("a1", "describe_room", "{}")), message("Hi.")]) as server:
-            assert chat(run, dispatcher, server.url, pause=0.001).text == "Hi."
+    def test_a_pause_between_rounds(self, dispatcher: Any, loops: ModuleType) -> None:
+        asking = pending(("a1", "describe_room", "{}"))
+        slept: list[float] = []
+        with canned([asking, pending(("a2", "describe_room", "{}")), message("Hi.")]) as server:
+            client = runtime_client(server.url)
+            steps = loops.converse(
+                dispatcher, client, agent_endpoint_id=ENDPOINT, input="Hello", session_id="s1", pause=2.5
+            )
+            assert drive_without_sleep("hotel_tools", dispatcher, steps, slept).text == "Hi."
+        assert slept == [2.5, 2.5]
 
 
 class TestBrokenStreams:

@@ -2,9 +2,9 @@
 
 Run as `python crashes.py MODE FOLDER`. In each round a child process publishes a new package over a copy of an old
 output. Just before its n-th operation on the file system it is killed (`kill`), or that operation fails (`full`), or
-the user presses Ctrl-C (`interrupt`); n grows until a child comes through. `kill-again` also kills the recovery after
-every sixteenth crash, at each of its steps. The folders of the rounds are left for the test to judge. A line for each
-is printed: its name, and what the child said.
+the user presses Ctrl-C (`interrupt`); n grows until a child comes through. `kill-again` takes each sixteenth step,
+and kills the recovery, too, at each of its own. The folders of the rounds are left for the test to judge. A line for
+each is printed: its name, and what the child said.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def rounds(folder: Path, act: Callable[[], None], again: bool) -> None:
     prepare(folder / "old")
     number = 0
     while True:
-        number += 1
+        number += 16 if again else 1
         place = folder / f"{number:03d}"
         shutil.copytree(folder / "old", place)
 
@@ -108,7 +108,7 @@ def rounds(folder: Path, act: Callable[[], None], again: bool) -> None:
         print(place.name, said or "killed", flush=True)
         if os.WIFEXITED(status) and said == "done":
             return
-        if again and number % 16 == 0:
+        if again:
             recoveries(folder, place)
 
 

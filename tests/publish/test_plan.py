@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from codegen.publish import InvalidPackage, LockState, Package, intact, plan
+from codegen.publish import InvalidPackage, LockState, Package, intact, locked, plan, publish
+from codegen.publish.plan import _Planner
 from tests.publish.support import HEADER, build, contents, expected, package, snapshot
 
 
@@ -364,6 +365,38 @@ def test_a_tool_whose_module_changes_case_keeps_its_output_whole(tmp_path: Path)
     assert contents(tmp_path) == expected(made)
 
 
+@pytest.mark.parametrize("text", ["same", "other"])
+@pytest.mark.parametrize("touched", [False, True])
+def test_where_case_does_not_count_the_old_spelling_goes_first(tmp_path: Path, text: str, touched: bool) -> None:
+    build(tmp_path, package({"models/Foo.py": "same"}))
+    if touched:
+        (tmp_path / "models/Foo.py").write_text(HEADER + "mine")
+    made = package({"models/foo.py": text})
+    planner = _Planner(tmp_path, made)
+    # Such a file system lists the one spelling and finds the file under the other, too.
+    (tmp_path / "models/foo.py").hardlink_to(tmp_path / "models/Foo.py")
+    planned = planner.plan()
+    (tmp_path / "models/foo.py").unlink()
+    assert [(step.action.value, step.path) for step in planned.steps[:2]] == [
+        ("remove", "models/Foo.py"),
+        ("create", "models/foo.py"),
+    ]
+    assert (planned.changed, planned.edited) == ((), ("models/foo.py",)) if touched else (("models/foo.py",), ())
+    with locked(tmp_path):
+        publish(tmp_path, planned)
+    assert contents(tmp_path) == expected(made)
+
+
+def test_where_case_does_not_count_a_foreign_file_is_in_the_way(tmp_path: Path) -> None:
+    build(tmp_path, package())
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/FOO.py").write_text("mine")
+    planner = _Planner(tmp_path, package({"models/foo.py": ""}))
+    (tmp_path / "models/foo.py").hardlink_to(tmp_path / "models/FOO.py")
+    (found,) = planner.plan().diagnostics
+    assert (found.code, found.file) == ("output-blocked", (tmp_path / "models/FOO.py").as_posix())
+
+
 @pytest.mark.parametrize(
     "path", ["../a.py", "/a.py", "handlers/a.py", "toolgen.lock", ".git/config", "models/\udc80.py", ""]
 )
@@ -376,6 +409,11 @@ def test_a_package_with_an_impossible_path_cannot_be_made(path: str) -> None:
 def test_a_stub_outside_of_the_handlers_cannot_be_made() -> None:
     with pytest.raises(InvalidPackage):
         Package({}, {"models/a.py": ""}, "1", (), {}, "", {})
+
+
+def test_a_file_cannot_be_the_person_s_and_toolgen_s() -> None:
+    with pytest.raises(InvalidPackage):
+        Package({"handlers/__init__.py": ""}, {"handlers/__init__.py": ""}, "1", (), {}, "", {})
 
 
 def test_a_file_that_is_also_a_folder_cannot_be_planned(tmp_path: Path) -> None:

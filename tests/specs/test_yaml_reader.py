@@ -176,7 +176,7 @@ def test_an_alias_may_be_a_key() -> None:
         ("a: &x [1, *x]\n", "yaml-syntax", 1, "/a/1", "inside what it stands for"),
         ("a: *x\n", "yaml-syntax", 1, "/a", "no anchor"),
         ("a: 1\n---\nb: *x\n", "yaml-syntax", 3, "/b", "no anchor"),
-        ("%YAML 1.1\n---\na: no\n", "yaml-syntax", 1, "", "YAML 1.1"),
+        ("%YAML 1.1\n---\na: no\n", "yaml-syntax", 2, "", "YAML 1.1"),
         ("a: b: c\n", "yaml-syntax", 1, "", "colon"),
         ("a:\n\t- 1\n", "yaml-syntax", 2, "", "spaces"),
         ("a: [1\n", "yaml-syntax", 2, "", "expected"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from openai.types.beta.agent_tool_param import AgentToolParam
 from openai.types.beta.persisted_agent_tool_param import PersistedAgentToolParam
@@ -11,7 +13,7 @@ from codegen.targets import Lowered, TargetOptions, registry
 from tests.targets.support import lower, lower_all, make_tool
 
 TARGET = registry()["openai_agents"]
-TYPES = [TypeAdapter(list[AgentToolParam]), TypeAdapter(list[PersistedAgentToolParam])]
+TYPES: list[TypeAdapter[Any]] = [TypeAdapter(list[AgentToolParam]), TypeAdapter(list[PersistedAgentToolParam])]
 
 
 def test_an_entry() -> None:

@@ -163,6 +163,23 @@ def test_a_union_of_argument_objects_is_sent_as_one_object() -> None:
     unsaid = lower("openai_responses", make_tool({"oneOf": branches}))
     assert unsaid.entry["parameters"] == {"oneOf": branches}
     assert unsaid.entry["strict"] is False
+    assert codes(unsaid.diagnostics) == ["target-limit-weak"]
+
+
+@pytest.mark.parametrize("target", ["openai_agents", "openai_responses"])
+@pytest.mark.parametrize(
+    ("root", "word"),
+    [
+        ({"properties": {}}, '"type"'),
+        ({"$ref": "#/$defs/A", "$defs": {"A": {"type": "object"}}}, '"type"'),
+        ({"type": "object", "anyOf": [{"required": ["a"]}]}, "anyOf"),
+        ({"type": "object", "allOf": [{}], "not": {"required": ["a"]}}, "allOf and not"),
+    ],
+)
+def test_a_root_that_is_no_plain_object_warns(target: str, root: dict[str, Any], word: str) -> None:
+    (problem,) = lower(target, make_tool(root)).diagnostics
+    assert (problem.code, problem.severity) == ("target-limit-weak", Severity.WARNING)
+    assert word in problem.message
 
 
 def test_the_list_is_the_entries() -> None:

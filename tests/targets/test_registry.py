@@ -11,7 +11,8 @@ from codegen.targets import BUILT_IN, GROUP, PluginError, Target, registry
 from tests.targets.support import lower_all, make_tool
 
 PLUGIN = """
-from codegen.targets.interface import CallFacts, DescriptionRule, Evidence, KeywordRule, NameRule, TargetFacts, Treatment
+from codegen.targets.interface import CallFacts, DescriptionRule, Evidence, NameRule, TargetFacts
+from codegen.targets.interface import KeywordRule, Treatment
 from codegen.targets.nodes import Notes, plain, read_nodes
 from codegen.targets.rewriting import apply_keywords, inline_references
 from codegen.targets.standard import Shaped, StandardTarget

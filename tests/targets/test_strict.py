@@ -409,41 +409,40 @@ def test_references_that_multiply_stay_small() -> None:
 
 @st.composite
 def scalars(draw: st.DrawFn) -> tuple[dict[str, Any], Any, Any]:
-    schema, value = draw(
-        st.sampled_from(
-            [
-                ({"type": "string"}, "x"),
-                ({"type": "string", "minLength": 1, "format": "uri", "default": "y"}, "http://a"),
-                ({"type": "string", "pattern": "^(?=a)"}, "ab"),
-                ({"type": ["string", "null"]}, None),
-                ({"type": ["integer", "string", "null"], "minimum": 3}, 3),
-                ({"type": ["boolean", "number"]}, 1.5),
-                ({"enum": ["a", 1, None, True]}, 1),
-                ({"const": 7}, 7),
-                ({"type": "integer", "exclusiveMaximum": 5}, -4),
-                ({"type": "number", "multipleOf": 0.5}, 2),
-                ({"type": "boolean"}, False),
-                ({"type": "null"}, None),
-            ]
-        )
-    )
+    examples: list[tuple[dict[str, Any], Any]] = [
+        ({"type": "string"}, "x"),
+        ({"type": "string", "minLength": 1, "format": "uri", "default": "y"}, "http://a"),
+        ({"type": "string", "pattern": "^(?=a)"}, "ab"),
+        ({"type": ["string", "null"]}, None),
+        ({"type": ["integer", "string", "null"], "minimum": 3}, 3),
+        ({"type": ["boolean", "number"]}, 1.5),
+        ({"enum": ["a", 1, None, True]}, 1),
+        ({"const": 7}, 7),
+        ({"type": "integer", "exclusiveMaximum": 5}, -4),
+        ({"type": "number", "multipleOf": 0.5}, 2),
+        ({"type": "boolean"}, False),
+        ({"type": "null"}, None),
+    ]
+    schema, value = draw(st.sampled_from(examples))
     return schema, value, value
 
 
 @st.composite
 def objects(draw: st.DrawFn, inner: st.SearchStrategy[Any]) -> tuple[dict[str, Any], Any, Any]:
-    names = draw(st.lists(st.sampled_from("abcdef"), unique=True, max_size=4))
+    names: list[str] = draw(st.lists(st.sampled_from("abcdef"), unique=True, max_size=4))
     schema: dict[str, Any] = {"type": "object", "properties": {}}
-    value, encoded, required = {}, {}, []
+    value: dict[str, Any] = {}
+    encoded: dict[str, Any] = {}
+    required: list[str] = []
     for name in names:
         schema["properties"][name], one, one_encoded = draw(inner)
-        presence = draw(st.sampled_from(["required", "present", "absent"]))
+        presence: str = draw(st.sampled_from(["required", "present", "absent"]))
         if presence == "required":
             required.append(name)
         encoded[name] = None if presence == "absent" else one_encoded
         if presence != "absent":
             value[name] = one
-    if required or draw(st.booleans()):
+    if draw(st.booleans()) or required:
         schema["required"] = required
     if draw(st.booleans()):
         schema["additionalProperties"] = False
@@ -496,6 +495,9 @@ sources = st.recursive(
 )
 
 
+BESIDE: list[dict[str, Any]] = [{}, {"description": "d"}, {"default": None}]
+
+
 @st.composite
 def documents(draw: st.DrawFn) -> tuple[dict[str, Any], Any, Any]:
     """A root object, some of whose members stand in definitions."""
@@ -507,7 +509,7 @@ def documents(draw: st.DrawFn) -> tuple[dict[str, Any], Any, Any]:
             if draw(st.booleans()):
                 key = f"D{next(counter)}"
                 definitions[key] = one
-                beside = draw(st.sampled_from([{}, {"description": "d"}, {"default": None}]))
+                beside: dict[str, Any] = draw(st.sampled_from(BESIDE))
                 holder["properties"][name] = {"$ref": f"#/$defs/{key}", **beside}
     return schema | ({"$defs": definitions} if definitions else {}), value, encoded
 
