@@ -36,17 +36,18 @@ def build(
     base = Path.cwd()
     strict = project.settings["strict"]
     try:
-        if not strict and is_current(project):
-            if not quiet:
-                click.echo(f"{_shown(project.output)}: up to date")
-            ctx.exit(CLEAN)
-        report = Report()
-        made = compile_package(project, report, base)
-        found = report.sorted()
-        print_diagnostics(found, quiet=quiet)
-        if made is None or stops(found, strict):
-            raise Trouble(f"nothing was written: {summary(found)}")
-        with locked(project.output):
+        # From the first look at the last build on: a build of a part takes over what the others left.
+        with locked(project.output, waiting=_waiting):
+            if not strict and is_current(project):
+                if not quiet:
+                    click.echo(f"{_shown(project.output)}: up to date")
+                ctx.exit(CLEAN)
+            report = Report()
+            made = compile_package(project, report, base)
+            found = report.sorted()
+            print_diagnostics(found, quiet=quiet)
+            if made is None or stops(found, strict):
+                raise Trouble(f"nothing was written: {summary(found)}")
             planned = plan(project.output, made)
             print_diagnostics(planned.diagnostics, quiet=quiet)
             if planned.blocked:
@@ -57,6 +58,10 @@ def build(
     if not quiet:
         _tell(project.output, len(made.tools), planned)
     ctx.exit(FINDINGS if exit_code and planned.changes else CLEAN)
+
+
+def _waiting() -> None:
+    click.echo("waiting for another build of the same package", err=True)
 
 
 def _tell(output: Path, tools: int, planned: object) -> None:

@@ -39,20 +39,17 @@ def check(
     strict = project.settings["strict"]
     shown = _shown(project.output)
     try:
-        if not strict and is_current(project):
-            if not quiet:
-                click.echo(f"{shown}: up to date")
-            ctx.exit(CLEAN)
-        report = Report()
-        made = compile_package(project, report, Path.cwd())
-        found = report.sorted()
-        print_diagnostics(found, quiet=quiet)
-        if made is None or stops(found, strict):
-            raise Trouble(f"the specs do not compile: {summary(found)}")
-        if project.output.is_dir():
-            with locked(project.output, shared=True):
-                difference = drift(project.output, made)
-        else:
+        with locked(project.output, shared=True):
+            if not strict and is_current(project):
+                if not quiet:
+                    click.echo(f"{shown}: up to date")
+                ctx.exit(CLEAN)
+            report = Report()
+            made = compile_package(project, report, Path.cwd())
+            found = report.sorted()
+            print_diagnostics(found, quiet=quiet)
+            if made is None or stops(found, strict):
+                raise Trouble(f"the specs do not compile: {summary(found)}")
             difference = drift(project.output, made)
     except PublishError as error:
         raise Trouble(str(error)) from error

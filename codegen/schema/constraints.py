@@ -52,7 +52,7 @@ def numeric(schemas: Sequence[dict[str, Any]], dialect: str, *, whole: bool) -> 
             found[keyword] = bound
         step = schema.get("multipleOf")
         # Only between integers: remainders of floats are not exact.
-        if whole and _is_number(step) and step == int(step) and 0 < step < _EXACT:
+        if whole and _is_number(step) and step == int(step) and 1 < step < _EXACT:
             found.setdefault("multipleOf", int(step))
     return tuple(sorted(found.items()))
 
@@ -76,7 +76,7 @@ def sizes(schemas: Sequence[dict[str, Any]], what: str) -> Bounds:
             if _is_number(size) and size == int(size) and 0 <= size < _EXACT:
                 known = found.get(keyword)
                 found[keyword] = tighter(int(size), known) if isinstance(known, int) else int(size)
-    return tuple(sorted(found.items()))
+    return tuple(sorted((keyword, size) for keyword, size in found.items() if size or keyword.startswith("max")))
 
 
 def literal(values: Sequence[Any], allowed: Sequence[str]) -> Type:

@@ -102,6 +102,7 @@ def canned(answers: Sequence[Answer | dict[str, Any]]) -> Iterator[Canned]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # headers and body are two writes, and the second must not wait
 
         def _answer(self) -> None:
             length = int(self.headers.get("content-length") or 0)

@@ -236,6 +236,37 @@ def test_habits_of_the_service_are_read_back(
     assert (turn.text, turn.steps) == ("Done.", 2)
 
 
+class TestReadingBack:
+    """Only for calls from this target, and only what it does."""
+
+    SENT = json.dumps(json.dumps({"city:": "Lima", "guests": "2"}))
+
+    def test_for_calls_from_this_target(self, dispatcher: Any) -> None:
+        args = dispatcher.tool("find_rooms").parse(self.SENT, "oci_agents")
+        assert (args.city, args.guests) == ("Lima", 2)
+
+    @pytest.mark.parametrize("target", ["", "openai_responses", "openai_agents"])
+    def test_for_no_others(self, dispatcher: Any, runtime: ModuleType, target: str) -> None:
+        with pytest.raises(runtime.InvalidArguments):
+            dispatcher.tool("find_rooms").parse(self.SENT, target)
+
+    @pytest.mark.parametrize(
+        ("sent", "says"),
+        [
+            (json.dumps("no JSON"), "must be a JSON object, not a string"),
+            (json.dumps(json.dumps([1])), "must be a JSON object, not a string"),
+            (json.dumps(json.dumps(json.dumps({"city": "Lima"}))), "must be a JSON object, not a string"),
+            ("[1]", "must be a JSON object, not an array"),
+            (json.dumps({"city:": "Lima", "guests": "two"}), 'expected an integer, got "two"'),
+        ],
+    )
+    def test_what_cannot_be_read_back_is_told_as_it_came(
+        self, dispatcher: Any, runtime: ModuleType, sent: str, says: str
+    ) -> None:
+        with pytest.raises(runtime.InvalidArguments, match=says):
+            dispatcher.tool("find_rooms").parse(sent, "oci_agents")
+
+
 @pytest.mark.parametrize("practice", ["repeat", "omit", "empty", "null"])
 def test_the_message_beside_results(run: Run, dispatcher: Any, practice: str) -> None:
     steps: list[dict[str, Any]] = [
