@@ -6,12 +6,12 @@ request says only what is new. An answer that could not be delivered counts as n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from codegen.simulator.faults import DelayFault, shape
-from codegen.simulator.oci_tools import OciTools, check_fields, invalid, not_found, oci_refusal, rfc3339
+from codegen.simulator.oci_tools import OciTools, check_fields, invalid, not_found, oci_refusal, once, rfc3339
 from codegen.simulator.play import Mismatch, Outcome, Play, check_result, half
 from codegen.simulator.scenario import Approval, ModelCall, Scenario, Step
 from codegen.simulator.stage import Stage, mismatch_refusal, step_fault
@@ -69,19 +69,17 @@ class Oci:
         self._stage = stage
         self._tools = tools
         self._sessions: dict[tuple[str, str], _Session] = {}
-        self._answers: dict[str, Reply] = {}
-        """Answers by `opc-retry-token`: a repeated request has no second effect."""
 
     def routes(self) -> Sequence[Route]:
         """The operations of the API."""
         endpoint = "/20240531/agentEndpoints/{endpoint_id}"
         one = f"{endpoint}/sessions/{{session_id}}"
         return [
-            Route("sessions.create", "POST", f"{endpoint}/sessions", self._once(self.create_session)),
+            Route("sessions.create", "POST", f"{endpoint}/sessions", once(self.create_session)),
             Route("sessions.retrieve", "GET", one, self.get_session),
             Route("sessions.update", "PUT", one, self.update_session),
             Route("sessions.delete", "DELETE", one, self.delete_session),
-            Route("chat", "POST", f"{endpoint}/actions/chat", self._once(self.chat)),
+            Route("chat", "POST", f"{endpoint}/actions/chat", once(self.chat)),
         ]
 
     def scenario_of(self, operation: str, request: Incoming) -> str | None:
@@ -92,25 +90,6 @@ class Oci:
     def refusal(self, status: int, code: str, message: str) -> Refusal:
         """An error body of the API."""
         return self._tools.refusal(status, code, message)
-
-    def _once(self, answer: Callable[[Incoming], Reply]) -> Callable[[Incoming], Reply]:
-        def once(request: Incoming) -> Reply:
-            token = request.headers.get("opc-retry-token")
-            key = f"{request.path} {token}"
-            if token is not None and key in self._answers:
-                return self._answers[key]
-            reply = answer(request)
-            if token is not None and not reply.lost and reply.stream is None:
-                commit = reply.commit
-
-                def keep() -> None:
-                    commit()
-                    self._answers[key] = Reply(reply.status, reply.body, reply.headers)
-
-                reply.commit = keep
-            return reply
-
-        return once
 
     # --- sessions ---
 

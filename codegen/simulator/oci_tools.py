@@ -7,7 +7,7 @@ no other change meanwhile. Time is counted in looks: every read of the work requ
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -53,6 +53,29 @@ def check_fields(body: Any, known: frozenset[str], required: Sequence[str] = ())
         if body.get(name) is None:
             raise oci_refusal(400, "MissingParameter", f"{name} is required.")
     return {name: value for name, value in body.items() if value is not None}
+
+
+def once(answer: Callable[[Incoming], Reply]) -> Callable[[Incoming], Reply]:
+    """Gives a request that is repeated with the same `opc-retry-token` the same answer, without a second effect."""
+    answers: dict[str, Reply] = {}
+
+    def answer_once(request: Incoming) -> Reply:
+        token = request.headers.get("opc-retry-token")
+        key = f"{request.path} {token}"
+        if token is not None and key in answers:
+            return answers[key]
+        reply = answer(request)
+        if token is not None and not reply.lost and reply.stream is None:
+            commit = reply.commit
+
+            def keep() -> None:
+                commit()
+                answers[key] = Reply(reply.status, reply.body, reply.headers)
+
+            reply.commit = keep
+        return reply
+
+    return answer_once
 
 
 def decode_parameters(parameters: Any) -> dict[str, Any]:
@@ -174,7 +197,7 @@ class OciTools:
         base = "/20240531"
         one, work = f"{base}/tools/{{tool_id}}", f"{base}/workRequests/{{work_request_id}}"
         return [
-            Route("tools.create", "POST", f"{base}/tools", self.create),
+            Route("tools.create", "POST", f"{base}/tools", once(self.create)),
             Route("tools.list", "GET", f"{base}/tools", self.list_tools),
             Route("tools.get", "GET", one, self.get),
             Route("tools.update", "PUT", one, self.update),
@@ -199,8 +222,12 @@ class OciTools:
 
     def refusal(self, status: int, code: str, message: str) -> Refusal:
         """An error body of the API."""
-        known = {429: "TooManyRequests", 500: "InternalServerError"}
-        return oci_refusal(status, known.get(status, code), message)
+        known = {
+            "invalid_json": "CannotParseRequest",
+            "rate_limit_exceeded": "TooManyRequests",
+            "server_error": "InternalServerError",
+        }
+        return oci_refusal(status, known.get(code, code), message)
 
     def functions_of(self, scenario: str) -> list[str]:
         """The names of the functions that the agents of a scenario have."""

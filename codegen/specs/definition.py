@@ -65,7 +65,7 @@ _NAME_HINT = 'add "name": the word by which models call the function'
 def check_type(shape: Shape, value: dict[str, Any], pointer: str, problems: Problems, tool: str = "") -> None:
     """Reports a `type` that is not the one of function definitions."""
     kind = value.get("type")
-    if kind is not None and shape.types is not None and kind not in shape.types:
+    if kind is not None and shape.types is not None and not (isinstance(kind, str) and kind in shape.types):
         wanted = " or ".join(quoted(name) for name in sorted(shape.types))
         message = f"the type of a definition in the {shape.title} shape is {wanted}"
         problems.add(join(pointer, "type"), "spec-field", message, tool=tool)

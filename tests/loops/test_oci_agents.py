@@ -163,7 +163,7 @@ def assert_played(simulator: Simulator) -> None:
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_parallel_calls_are_all_answered_in_one_request(run: Run, dispatcher: Any, hotel: Hotel, stream: bool) -> None:
-    steps = [
+    steps: list[dict[str, Any]] = [
         {
             "calls": [
                 {"name": "find_rooms", "arguments": {"city": "Lima"}, "result": {"json": {"rooms": ["Lima-1"]}}},
@@ -327,7 +327,7 @@ def test_approvals_go_through_the_callback(run: Run, dispatcher: Any, hotel: Hot
 
 @pytest.mark.parametrize("answer", [False, "DENY"])
 def test_approvals_can_be_denied(run: Run, dispatcher: Any, answer: Any) -> None:
-    steps = [{"approvals": [{"kind": "mcp", "decision": "deny"}]}, {"say": "Then not."}]
+    steps: list[dict[str, Any]] = [{"approvals": [{"kind": "mcp", "decision": "deny"}]}, {"say": "Then not."}]
     with Simulator([play("denial", steps)]) as simulator:
         turn = ask(run, dispatcher, simulator, on_action=lambda action: answer)
         assert_played(simulator)
@@ -547,6 +547,16 @@ class TestAnswers:
         assert len(hotel.seen) == 1
         assert first == second
         assert [result.replayed for result in turn.calls] == [False, True]
+
+    def test_an_id_that_is_used_for_another_call_is_no_repetition(
+        self, run: Run, dispatcher: Any, hotel: Hotel
+    ) -> None:
+        first = pending(("1", "book_room", '{"room": "7", "nights": 1}'))
+        second = pending(("1", "book_room", '{"room": "8", "nights": 1}'))
+        with canned([first, second, message("Done.")]) as server:
+            turn = chat(run, dispatcher, server.url)
+        assert [result.success for result in turn.calls] == [True, True]
+        assert [args["room"] for _, args, _ in hotel.seen] == ["7", "8"]
 
     def test_two_actions_with_one_id_are_each_answered(self, run: Run, dispatcher: Any) -> None:
         asking = pending(("a1", "find_rooms", '{"city": "Lima"}'), ("a1", "find_rooms", '{"city": "Cusco"}'))

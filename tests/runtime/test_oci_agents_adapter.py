@@ -120,6 +120,9 @@ def test_the_turn_is_known_by_the_set_of_its_actions() -> None:
     fewer = {"requiredActions": WIRE["requiredActions"][:2]}
     assert adapter.turn_of(backwards) == adapter.turn_of(WIRE)
     assert adapter.turn_of(fewer) != adapter.turn_of(WIRE)
+    again: dict[str, Any] = json.loads(json.dumps(WIRE))
+    again["requiredActions"][2]["functionCall"]["arguments"]["limit"] = "6"
+    assert adapter.turn_of(again) != adapter.turn_of(WIRE), "an id that is used again is another turn"
     assert adapter.read_calls(WIRE, turn_id="t9")[0].turn_id == "t9"
 
 
@@ -240,3 +243,12 @@ def _is_json(text: str) -> bool:
 @given(SCHEMAS, st.sampled_from(["json", "adk"]))
 def test_decoding_inverts_what_the_compiler_writes(schema: dict[str, Any], encoding: str) -> None:
     assert adapter.decode_parameters(encode_parameters(schema, encoding)) == schema
+
+
+def test_arguments_that_nest_without_end_are_left_to_the_dispatcher() -> None:
+    deep: Any = {}
+    for _ in range(5000):
+        deep = {"x": deep}
+    pending = {"requiredActions": [{"actionId": "a1", "functionCall": {"name": "ping", "arguments": deep}}]}
+    (call,) = adapter.read_calls(pending)
+    assert call.arguments is deep

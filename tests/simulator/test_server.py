@@ -133,14 +133,14 @@ class TestReport:
 
     def test_refused_requests_and_faults_are_told_apart(self) -> None:
         flaky = {**HELLO, "turns": [turn(say("hello", faults=[fault("http", status=500), fault("drop")]))]}
-        with Simulator([flaky]) as simulator, openai_client(simulator) as client:
+        with Simulator([flaky, BYE]) as simulator, openai_client(simulator) as client:
             for _ in range(2):
                 with pytest.raises(Exception, match="(?i)error"):
                     ask(client, "hello")
             ask(client, "hello")
             with pytest.raises(Exception, match="Unknown parameter"):
                 client.post("/responses", body={"model": "hello", "x": 1}, cast_to=object)
-            with client.responses.create(model="hello", input="hi", stream=True) as stream:
+            with client.responses.create(model="bye", input="hi", stream=True) as stream:
                 list(stream)
         assert [e.outcome for e in simulator.transcript] == ["fault", "lost", "", "refused", ""]
         assert [e.number for e in simulator.report().refused] == [4]

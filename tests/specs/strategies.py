@@ -40,7 +40,8 @@ _some_overrides = st.builds(Override, st.none() | names, st.none() | texts, st.n
 def registrations(draw: st.DrawFn) -> dict[str, Any]:
     """Overrides and where a tool is registered, as far as a spec can say both."""
     ids = draw(st.lists(target_ids, unique=True))
-    if ids and draw(st.booleans()):
+    limited = draw(st.booleans())
+    if ids and limited:
         overridden = draw(st.lists(st.sampled_from(ids), unique=True))
         return {"overrides": {id_: draw(_some_overrides) for id_ in overridden}, "only_targets": tuple(ids)}
     excluded = draw(st.lists(st.sampled_from(ids), unique=True)) if ids else []
@@ -90,3 +91,21 @@ settings_values: Any = _values | st.fixed_dictionaries(
     },
 )
 """What a person may write under `x-toolgen`, right or wrong."""
+
+_KEYS = """
+    name description type parameters function input_schema inputSchema parametersJsonSchema functionDeclarations toolSpec
+    toolConfig toolConfigType tools result json returns outputSchema response annotations readOnlyHint strict a nullable
+    defer_loading x-toolgen targets effect properties items $defs $ref $id $anchor $schema $dynamicRef anyOf enum ref defs
+"""
+_WORDS = """
+    function custom object string OBJECT web_search FUNCTION_CALLING_TOOL_CONFIG # #/ #/$defs/a #a #/parameters a.json
+    a.json#/a https://example.test/a https://json-schema.org/draft/2020-12/schema {} [1] false a x-toolgen
+"""
+_keys = st.sampled_from(_KEYS.split())
+_words = st.sampled_from(_WORDS.split())
+spec_values: Any = st.recursive(
+    _words | st.none() | st.booleans() | st.integers(0, 2),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_keys, inner, max_size=6),
+    max_leaves=25,
+)
+"""Anything built from the words that specs are made of."""

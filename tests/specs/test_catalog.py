@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
 
 from codegen.diagnostics import Report
+from codegen.schema.pointers import resolve
 from codegen.specs import read_catalog, read_text
 from tests.specs.conftest import Read
+from tests.specs.strategies import spec_values
 
 GOOD = {"name": "good", "parameters": {"type": "object"}}
 
@@ -90,6 +94,16 @@ def test_a_text_is_read_by_its_suffix() -> None:
     assert report.diagnostics == []
     assert read_text('{"type": "object"}', "a.json", report).names() == []
     assert [d.code for d in report.diagnostics] == ["unknown-shape"]
+
+
+@given(spec_values)
+def test_whatever_a_spec_says_it_is_read_or_explained(value: Any) -> None:
+    report = Report()
+    catalog = read_text(json.dumps(value), "a.json", report)
+    for tool in catalog:
+        assert isinstance(tool.parameters, dict)
+        assert resolve(value, tool.origin.of("name")) == tool.name
+    assert len(catalog) or report.diagnostics or value in ([], {"tools": []})
 
 
 def test_json_and_yaml_give_the_same_tool(read: Read) -> None:
