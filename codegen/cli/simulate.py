@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -25,18 +26,16 @@ def simulate(scenarios: tuple[Path, ...], host: str, port: int, schema: bool) ->
         click.echo(json.dumps(scenario_schema(), indent=2))
         return
     try:
-        simulator = Simulator(scenarios, host=host, port=port).start()
+        simulator = Simulator(scenarios, host=host, port=port)
+        with simulator, contextlib.suppress(KeyboardInterrupt):
+            click.echo(f"OpenAI base URL:  {simulator.openai_base_url}")
+            click.echo(f"OCI endpoint:     {simulator.oci_endpoint}")
+            click.echo(f"Forecast service: {simulator.weather_url}")
+            click.echo(f"Report:           {simulator.base_url}/_simulator/report")
+            simulator.wait()
     except (ScenarioError, SimulatorUnavailable) as error:
         click.echo(str(error), err=True)
         raise SystemExit(2) from error
-    click.echo(f"OpenAI base URL:  {simulator.openai_base_url}")
-    click.echo(f"OCI endpoint:     {simulator.oci_endpoint}")
-    click.echo(f"Forecast service: {simulator.weather_url}")
-    click.echo(f"Report:           {simulator.base_url}/_simulator/report")
-    try:
-        simulator.wait()
-    except KeyboardInterrupt:
-        simulator.stop()
     problems = simulator.report().problems()
     for problem in problems:
         click.echo(problem, err=True)

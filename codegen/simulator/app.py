@@ -182,8 +182,10 @@ class _Answer(Response):
         gone = asyncio.create_task(_disconnected(receive))
         try:
             if self._reply.delay and not await self._pause(gone):
-                return
-            if self._reply.stream is not None:
+                await self._break_off(send, [])
+            elif self._reply.lost:
+                await self._break_off(send, [(b"content-type", _JSON.encode())])
+            elif self._reply.stream is not None:
                 await self._write_stream(self._reply.stream, send, gone)
             else:
                 await self._write_body(send)
@@ -199,9 +201,13 @@ class _Answer(Response):
         stopped = asyncio.create_task(self._stopping.wait())
         done, _ = await asyncio.wait({gone, stopped}, timeout=self._reply.delay, return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
-        if done:
-            self._exchange.outcome = "lost"
         return not done
+
+    async def _break_off(self, send: Send, headers: list[tuple[bytes, bytes]]) -> None:
+        """Begins an answer and leaves it: returning without the body that was announced closes the connection."""
+        self._exchange.outcome = "lost"
+        start = {"status": self._reply.status, "headers": [*headers, (b"content-length", b"1")]}
+        await send({"type": "http.response.start", **start})
 
     async def _write_body(self, send: Send) -> None:
         reply = self._reply
@@ -212,9 +218,6 @@ class _Answer(Response):
         if reply.status != 204:
             headers.append((b"content-length", str(len(body)).encode()))
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-        if reply.lost:  # returning without a body makes the server close the connection
-            self._exchange.outcome = "lost"
-            return
         self._finish(reply.body)
         await send({"type": "http.response.body", "body": body})
 

@@ -37,7 +37,13 @@ class Content:
     parts: tuple[Text | Image, ...]
 
     def __init__(self, parts: Iterable[Text | Image | str]) -> None:
+        """Raises `TypeError` for a part that is neither."""
+        if isinstance(parts, str):
+            raise TypeError("Content takes a list of parts")
         made = tuple(Text(part) if isinstance(part, str) else part for part in parts)
+        for part in made:
+            if not isinstance(part, (Text, Image)):  # the types say so, but not every handler is checked
+                raise TypeError(f"a part of Content is text or an Image, not {type(part).__name__}")
         object.__setattr__(self, "parts", made)
 
     @property

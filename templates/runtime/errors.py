@@ -4,7 +4,7 @@
     ├── UnknownTool            a name that no tool has
     ├── InvalidArguments       arguments that the tool's schema refuses
     │   └── InvalidJSON        arguments that are no JSON object at all
-    ├── UnserializableOutput   a handler's return value that JSON has no word for
+    ├── UnserializableOutput   a handler's return value that cannot be sent
     ├── HandlersMissing        tools without a usable handler, found by `preload`
     └── LoopError              a conversation that cannot go on
         ├── StepLimit          the model asked for tools more often than allowed
@@ -73,10 +73,15 @@ class InvalidJSON(InvalidArguments):
 
 
 class UnserializableOutput(ToolgenError, TypeError):
-    """A handler returned what JSON has no word for; `pointer` is where, as a JSON pointer into the value."""
+    """A handler returned what cannot be sent: what JSON has no word for, or what does not fit the spec's `returns`.
 
-    def __init__(self, message: str, pointer: str = "") -> None:
+    `pointer` is where, as a JSON pointer into the value. `issues` say how the value misses `returns`; they quote it, the
+    text of the error does not.
+    """
+
+    def __init__(self, message: str, pointer: str = "", issues: Sequence[Issue] = ()) -> None:
         self.pointer = pointer
+        self.issues = tuple(issues)
         super().__init__(message)
 
 

@@ -14,10 +14,10 @@ from .content import Content
 from .errors import InvalidArguments, InvalidJSON, Issue, UnserializableOutput
 from .gate import Gate
 from .models import ToolModel, instantiate
-from .output import encode, to_plain, to_text
+from .output import content_text, write
 from .readback import PLAIN, ReadBack, mend
 from .values import show
-from .wire import NotAnObject, NotJSON, read_arguments
+from .wire import Arguments, NotAnObject, NotJSON, read_arguments
 
 Arguments_co = TypeVar("Arguments_co", bound=ToolModel, covariant=True)
 
@@ -94,7 +94,7 @@ class Tool(Generic[Arguments_co]):
     def description(self) -> str:
         return str(self.spec.get("description") or "")
 
-    def parse(self, arguments: str | bytes | Mapping[str, Any] | None, target: str = "") -> Arguments_co:
+    def parse(self, arguments: Arguments, target: str = "") -> Arguments_co:
         """The model instance of arguments as they arrive: JSON text or a mapping.
 
         `target` names the API they came from, so that what it did to them on the way is undone.
@@ -120,18 +120,16 @@ class Tool(Generic[Arguments_co]):
         if self._gate is None:
             self._load_gate()
         if isinstance(value, Content):
-            return value.text
+            return content_text(value)
+        plain, text = write(value)
         gate = self._result_gate
-        if gate is None:
-            return to_text(value)
-        plain = to_plain(value)
-        if not gate.is_valid(plain):
-            issue = gate.issues(plain)[0]
-            place = f" at {issue.pointer}" if issue.pointer else ""
+        if gate is not None and not gate.is_valid(plain):
+            issues = gate.issues(plain)
+            where = f" at {issues[0].pointer}" if issues[0].pointer else ""
             raise UnserializableOutput(
-                f"the output does not fit the spec's returns{place}: {issue.message}", issue.pointer
+                f"the output does not fit the spec's returns{where}: {issues[0].keyword}", issues[0].pointer, issues
             )
-        return plain if type(plain) is str else encode(plain)
+        return text
 
     @property
     def handler(self) -> Callable[[Any, Any], Any]:
@@ -183,7 +181,7 @@ class Tool(Generic[Arguments_co]):
             try:
                 module = importlib.import_module(name)
             except ModuleNotFoundError as error:
-                if error.name != name:
+                if not f"{name}.".startswith(f"{error.name}."):  # something that the handler itself imports
                     raise
                 raise HandlerMissing(f"{self.name}: there is no module {name}") from None
             found = getattr(module, function, None)

@@ -14,7 +14,8 @@ TEXT = {"type": "string"}
 
 def test_defaults_come_from_the_configuration(project: Path, run: Run) -> None:
     (project / "pyproject.toml").write_text(
-        '[tool.toolgen]\nspecs = ["api/tools"]\noutput = "src/calls"\ntargets = ["openai_responses"]\n', encoding="utf-8"
+        '[tool.toolgen]\nspecs = ["api/tools"]\noutput = "src/calls"\ntargets = ["openai_responses"]\n',
+        encoding="utf-8",
     )
     write_spec(project / "api/tools", "one", a=TEXT)
     run("build")

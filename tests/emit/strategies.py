@@ -6,7 +6,24 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-NAMES = ["a", "b", "a-b", "a_b", "a_b_", "schema", "model_config", "class", "2x", "", "ñ", "ﬁ", "self", "A", "int", "x y"]
+NAMES = [
+    "a",
+    "b",
+    "a-b",
+    "a_b",
+    "a_b_",
+    "schema",
+    "model_config",
+    "class",
+    "2x",
+    "",
+    "ñ",
+    "ﬁ",
+    "self",
+    "A",
+    "int",
+    "x y",
+]
 """Property names: plain ones, ones that need another Python name, and the Python names of those."""
 
 TEXTS = ["", "a", "b", "ab", "abc", "12", "é", "a\n"]
@@ -125,7 +142,7 @@ def _unions(draw: st.DrawFn, depth: int) -> dict[str, Any]:
 def _mixes(draw: st.DrawFn, depth: int) -> dict[str, Any]:
     schema: dict[str, Any] = {"allOf": draw(st.lists(_schema(depth - 1), min_size=1, max_size=2))}
     if draw(st.booleans()):
-        schema.update(draw(_leaves() if draw(st.booleans()) else _objects(1)) or {}) if False else None
+        schema.update(draw(_objects(1)))
     if draw(st.integers(0, 3)) == 0:
         schema["not"] = {"const": draw(scalars)}
     return schema

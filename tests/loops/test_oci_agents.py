@@ -6,8 +6,10 @@ import asyncio
 import importlib
 import json
 import logging
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -661,6 +663,14 @@ class TestJournal:
             with pytest.raises(runtime.ResultsNotStored):
                 chat(run, dispatcher.with_journal(Full()), server.url)
             assert len(server.requests) == 1
+
+
+def test_the_clients_library_is_not_needed_for_an_import(hotel_package: ModuleType) -> None:
+    modules = ["loops.oci_agents", "adapters.oci_agents", "registration.oci_agents"]
+    imports = "; ".join(f"import hotel_tools.runtime.{module}" for module in modules)
+    folder = Path(str(hotel_package.__file__)).parents[1]
+    code = f"import sys; sys.path.insert(0, {str(folder)!r}); {imports}; assert 'oci' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 async def test_a_turn_does_not_hold_up_the_event_loop(dispatcher: Any, loops: ModuleType) -> None:

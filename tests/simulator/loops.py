@@ -15,7 +15,6 @@ from oci.generative_ai_agent_runtime.models import (
     FunctionCallingPerformedAction,
     HumanApprovalPerformedAction,
 )
-from openai import AsyncOpenAI, OpenAI
 
 from tests.simulator.clients import OciClients
 
@@ -35,7 +34,7 @@ def create_session(model: str, tools: list[Any], message: str) -> dict[str, Any]
     return {"environment": {"type": "none"}, "agent": {"model": model, "tools": tools}, "input": message}
 
 
-def agents_loop(client: OpenAI, model: str, tools: list[Any], message: str, run: Run) -> str:
+def agents_loop(client: Any, model: str, tools: list[Any], message: str, run: Run) -> str:
     text = ""
     with client.beta.agents.sessions.create(**create_session(model, tools, message), stream=True) as stream:
         for event in stream:
@@ -49,7 +48,7 @@ def agents_loop(client: OpenAI, model: str, tools: list[Any], message: str, run:
     return text
 
 
-async def async_agents_loop(client: AsyncOpenAI, model: str, tools: list[Any], message: str, run: Run) -> str:
+async def async_agents_loop(client: Any, model: str, tools: list[Any], message: str, run: Run) -> str:
     text = ""
     created = await client.beta.agents.sessions.create(**create_session(model, tools, message), stream=True)
     async with created as stream:
@@ -83,23 +82,23 @@ def outputs(response: Any, run: Run) -> list[Any]:
     ]
 
 
-def responses_loop(client: OpenAI, model: str, tools: list[Any], message: str, run: Run) -> str:
+def responses_loop(client: Any, model: str, tools: list[Any], message: str, run: Run) -> str:
     history: list[Any] = [{"role": "user", "content": message}]
     while True:
         response = client.responses.create(model=model, input=history, tools=tools)
         more = replayed(response, run)
         if len(more) == len(response.output):
-            return response.output_text
+            return str(response.output_text)
         history += more
 
 
-async def async_responses_loop(client: AsyncOpenAI, model: str, tools: list[Any], message: str, run: Run) -> str:
+async def async_responses_loop(client: Any, model: str, tools: list[Any], message: str, run: Run) -> str:
     history: list[Any] = [{"role": "user", "content": message}]
     while True:
         response = await client.responses.create(model=model, input=history, tools=tools)
         more = replayed(response, run)
         if len(more) == len(response.output):
-            return response.output_text
+            return str(response.output_text)
         history += more
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from openai import APIConnectionError, APIStatusError, AsyncOpenAI, OpenAI
+from openai import APIConnectionError, APIStatusError
 
 from codegen.simulator import Simulator, SimulatorReport
 from tests.simulator.clients import openai_client
@@ -26,24 +26,24 @@ def run(name: str, arguments: Any) -> Any:
     return arguments
 
 
-def new(client: OpenAI, model: str, message: str = "hi", tools: list[Any] | None = None, **more: Any) -> Any:
+def new(client: Any, model: str, message: str = "hi", tools: list[Any] | None = None, **more: Any) -> Any:
     """A session whose first turn has begun."""
     return client.beta.agents.sessions.create(
         **{**create_session(model, [function()] if tools is None else tools, message), **more}
     )
 
 
-def idle(client: OpenAI, model: str, tools: list[Any] | None = None) -> Any:
+def idle(client: Any, model: str, tools: list[Any] | None = None) -> Any:
     """A session that waits for its first message, which only one with an environment can."""
     agent = {"model": model, "tools": [function()] if tools is None else tools}
     return client.beta.agents.sessions.create(environment=SELF_HOSTED, agent=agent)
 
 
-def current(client: OpenAI, session: Any) -> Any:
+def current(client: Any, session: Any) -> Any:
     return client.beta.agents.sessions.retrieve(session.id)
 
 
-def send(client: OpenAI, session: Any, *events: Any, **more: Any) -> None:
+def send(client: Any, session: Any, *events: Any, **more: Any) -> None:
     client.beta.agents.sessions.events.create(session.id, events=list(events), **more)
 
 
@@ -52,7 +52,7 @@ def message(text: str = "hi") -> dict[str, Any]:
     return {"type": "agent.session.input.message", "input": [{"role": "user", "content": content}]}
 
 
-def answer_all(client: OpenAI, session: Any) -> None:
+def answer_all(client: Any, session: Any) -> None:
     for action in current(client, session).required_actions:
         send(client, session, tool_result(action, run))
 
@@ -77,7 +77,7 @@ def until(stream: Iterator[Any], *kinds: str) -> list[Any]:
 
 
 class TestSessions:
-    def test_without_a_stream_the_session_is_polled(self, add: Add, openai: OpenAI, report: Report) -> None:
+    def test_without_a_stream_the_session_is_polled(self, add: Add, openai: Any, report: Report) -> None:
         name = add(TWO, say("all done"))
         session = new(openai, name)
         assert (session.object, session.status) == ("agent.session", "requires_action")
@@ -92,7 +92,7 @@ class TestSessions:
         assert [t.status for t in turns.list(session.id)] == ["completed"]
         assert report(name).ok
 
-    def test_items_tell_the_story(self, add: Add, openai: OpenAI) -> None:
+    def test_items_tell_the_story(self, add: Add, openai: Any) -> None:
         name = add(calls(call(), say="one moment", reasoning="think"), say())
         session = new(openai, name)
         answer_all(openai, session)
@@ -105,7 +105,7 @@ class TestSessions:
         of_turn = openai.beta.agents.sessions.turns.items.list(turn_.id, session_id=session.id)
         assert {item.id for item in of_turn} == {item.id for item in items}
 
-    def test_several_turns(self, add: Add, openai: OpenAI, report: Report) -> None:
+    def test_several_turns(self, add: Add, openai: Any, report: Report) -> None:
         name = add(turn(say("hello"), user="hi"), turn(*calls_and_say(), user={"contains": "more"}))
         session = new(openai, name)
         send(openai, session, message("more please"))
@@ -113,14 +113,14 @@ class TestSessions:
         assert [t.status for t in openai.beta.agents.sessions.turns.list(session.id)] == ["completed"] * 2
         assert report(name).ok
 
-    def test_results_may_come_in_one_batch(self, add: Add, openai: OpenAI, report: Report) -> None:
+    def test_results_may_come_in_one_batch(self, add: Add, openai: Any, report: Report) -> None:
         name = add(TWO, say())
         session = new(openai, name)
         send(openai, session, *(tool_result(a, run) for a in session.required_actions))
         assert current(openai, session).status == "idle"
         assert report(name).ok
 
-    def test_list_update_delete(self, add: Add, openai: OpenAI) -> None:
+    def test_list_update_delete(self, add: Add, openai: Any) -> None:
         name = add(*calls_and_say())
         sessions = openai.beta.agents.sessions
         made = [new(openai, name, metadata={"user": str(n)}) for n in range(3)]
@@ -136,7 +136,7 @@ class TestSessions:
         with refused(404):
             sessions.retrieve(made[0].id)
 
-    def test_saved_agents(self, add: Add, openai: OpenAI) -> None:
+    def test_saved_agents(self, add: Add, openai: Any) -> None:
         name = add(*calls_and_say())
         agents = openai.beta.agents
         agent = agents.create(model=name, name="helper", tools=[function()])
@@ -153,7 +153,7 @@ class TestSessions:
         with refused(404):
             agents.retrieve(agent.id)
 
-    def test_a_message_steers_a_running_turn(self, add: Add, openai: OpenAI, report: Report) -> None:
+    def test_a_message_steers_a_running_turn(self, add: Add, openai: Any, report: Report) -> None:
         name = add(*calls_and_say())
         session = new(openai, name)
         send(openai, session, message("hurry"))
@@ -161,7 +161,7 @@ class TestSessions:
         assert len(list(openai.beta.agents.sessions.turns.list(session.id))) == 1
         assert report(name).ok
 
-    def test_cancel_ends_the_turn_and_its_calls(self, add: Add, openai: OpenAI) -> None:
+    def test_cancel_ends_the_turn_and_its_calls(self, add: Add, openai: Any) -> None:
         name = add(*calls_and_say())
         session = new(openai, name)
         send(openai, session, {"type": "agent.session.input.cancel"})
@@ -177,7 +177,7 @@ def calls_and_say(**fields: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 class TestStreams:
-    def test_the_events_of_a_turn_in_order(self, add: Add, openai: OpenAI) -> None:
+    def test_the_events_of_a_turn_in_order(self, add: Add, openai: Any) -> None:
         name = add(calls(call()), say("all done now"))
         with new(openai, name, stream=True) as stream:
             before = until(stream, "requires_action")
@@ -196,7 +196,7 @@ class TestStreams:
         assert after[-1].session.id == session.id
         assert len({event.event_id for event in before + after}) == len(before + after)
 
-    def test_an_idle_session_says_so_before_anything_else(self, add: Add, openai: OpenAI) -> None:
+    def test_an_idle_session_says_so_before_anything_else(self, add: Add, openai: Any) -> None:
         session = idle(openai, add(say("hello")))
         with openai.beta.agents.sessions.events.stream(session.id) as stream:
             first = next(stream)
@@ -205,7 +205,7 @@ class TestStreams:
         assert first.type == "agent.session.idle"
         assert types(rest)[-2:] == ["turn.completed", "idle"]
 
-    def test_a_stream_tells_only_what_happens_from_then_on(self, add: Add, openai: OpenAI) -> None:
+    def test_a_stream_tells_only_what_happens_from_then_on(self, add: Add, openai: Any) -> None:
         session = new(openai, add(*calls_and_say()))
         with openai.beta.agents.sessions.events.stream(session.id) as stream:
             answer_all(openai, session)
@@ -214,14 +214,14 @@ class TestStreams:
         assert added == ["function_call_output", "message"]
         assert "turn.created" not in types(events)
 
-    def test_padding_is_there_unless_it_is_declined(self, add: Add, openai: OpenAI) -> None:
+    def test_padding_is_there_unless_it_is_declined(self, add: Add, openai: Any) -> None:
         session = idle(openai, add(say()))
         events = openai.beta.agents.sessions.events
         with events.stream(session.id) as padded, events.stream(session.id, include_obfuscation=False) as plain:
             assert next(padded).obfuscation
             assert next(plain).obfuscation is None
 
-    def test_the_clients_own_helper_plays_a_scenario(self, add: Add, openai: OpenAI, report: Report) -> None:
+    def test_the_clients_own_helper_plays_a_scenario(self, add: Add, openai: Any, report: Report) -> None:
         name = add(calls(call(result={"json": {"key": "a"}})), say("all done"))
         session = idle(openai, name)
         handlers = {"lookup": lambda arguments: dict(arguments)}
@@ -229,7 +229,7 @@ class TestStreams:
             assert stream.get_final_result().output_text == "all done"
         assert report(name).ok
 
-    async def test_the_async_helper_plays_a_scenario(self, add: Add, async_openai: AsyncOpenAI, report: Report) -> None:
+    async def test_the_async_helper_plays_a_scenario(self, add: Add, async_openai: Any, report: Report) -> None:
         name = add(calls(call(), faults=[fault("race", times=2)]), say("all done"))
         agent: Any = {"model": name, "tools": [function()]}
         hosted: Any = SELF_HOSTED
@@ -242,14 +242,14 @@ class TestStreams:
 
 class TestToolResults:
     @pytest.fixture
-    def session(self, add: Add, openai: OpenAI) -> Any:
+    def session(self, add: Add, openai: Any) -> Any:
         return new(openai, add(TWO, say()))
 
     def result(self, session: Any, **changes: Any) -> dict[str, Any]:
         event = {**tool_result(session.required_actions[0], run), **changes}
         return {key: value for key, value in event.items() if value is not ...}
 
-    def test_an_unknown_call_has_the_documented_body(self, openai: OpenAI, session: Any) -> None:
+    def test_an_unknown_call_has_the_documented_body(self, openai: Any, session: Any) -> None:
         with refused(400) as caught:
             send(openai, session, self.result(session, call_id="call_x"))
         body = caught.value.body
@@ -274,18 +274,18 @@ class TestToolResults:
             ({"output": "x" * 4_200_000}, "too large"),
         ],
     )
-    def test_a_wrong_shape_is_refused(self, openai: OpenAI, session: Any, changes: Any, text: str) -> None:
+    def test_a_wrong_shape_is_refused(self, openai: Any, session: Any, changes: Any, text: str) -> None:
         with refused(400, text):
             send(openai, session, self.result(session, **changes))
         assert len(current(openai, session).required_actions) == 2
 
     @pytest.mark.parametrize("output", [None, "text", [], [{"type": "input_text", "text": "x"}]])
-    def test_every_right_shape_is_taken(self, add: Add, openai: OpenAI, output: Any) -> None:
+    def test_every_right_shape_is_taken(self, add: Add, openai: Any, output: Any) -> None:
         session = new(openai, add(*calls_and_say()))
         send(openai, session, self.result(session, output=output))
         assert current(openai, session).status == "idle"
 
-    def test_a_failure_is_an_answer_too(self, add: Add, openai: OpenAI, report: Report) -> None:
+    def test_a_failure_is_an_answer_too(self, add: Add, openai: Any, report: Report) -> None:
         name = add(calls(call(result={"error": "no such key"})), say())
         session = new(openai, name)
         send(openai, session, self.result(session, success=False, output=..., error="/key: no such key"))
@@ -295,29 +295,29 @@ class TestToolResults:
         ]
         assert report(name).ok
 
-    def test_a_repeated_result_has_no_effect(self, openai: OpenAI, session: Any) -> None:
+    def test_a_repeated_result_has_no_effect(self, openai: Any, session: Any) -> None:
         for _ in range(2):
             send(openai, session, self.result(session))
         items = openai.beta.agents.sessions.items.list(session.id)
         assert len([item for item in items if item.type == "function_call_output"]) == 1
 
-    def test_another_result_for_the_same_call_is_a_conflict(self, openai: OpenAI, session: Any) -> None:
+    def test_another_result_for_the_same_call_is_a_conflict(self, openai: Any, session: Any) -> None:
         send(openai, session, self.result(session))
         with refused(409, "another result"):
             send(openai, session, self.result(session, output="other"))
 
-    def test_a_result_after_the_turn_is_a_conflict(self, add: Add, openai: OpenAI) -> None:
+    def test_a_result_after_the_turn_is_a_conflict(self, add: Add, openai: Any) -> None:
         session = new(openai, add(*calls_and_say()))
         send(openai, session, self.result(session))
         with refused(409, "has ended"):
             send(openai, session, self.result(session))
 
-    def test_a_batch_is_taken_whole_or_not_at_all(self, openai: OpenAI, session: Any) -> None:
+    def test_a_batch_is_taken_whole_or_not_at_all(self, openai: Any, session: Any) -> None:
         with refused(400, "Unknown pending"):
             send(openai, session, self.result(session), self.result(session, call_id="call_x"))
         assert len(current(openai, session).required_actions) == 2
 
-    def test_ids_may_repeat_from_turn_to_turn(self, add: Add, openai: OpenAI, report: Report) -> None:
+    def test_ids_may_repeat_from_turn_to_turn(self, add: Add, openai: Any, report: Report) -> None:
         again = turn(calls(call(call_id="call_1")), say())
         name = add(again, again)
         session = new(openai, name)
@@ -332,19 +332,19 @@ class TestToolResults:
 
 
 class TestIdempotencyKeys:
-    def test_the_same_request_counts_once(self, add: Add, openai: OpenAI) -> None:
+    def test_the_same_request_counts_once(self, add: Add, openai: Any) -> None:
         session = idle(openai, add(turn(say()), turn(say())))
         for _ in range(3):
             send(openai, session, message(), idempotency_key="k")
         assert len(list(openai.beta.agents.sessions.turns.list(session.id))) == 1
 
-    def test_a_key_belongs_to_one_request(self, add: Add, openai: OpenAI) -> None:
+    def test_a_key_belongs_to_one_request(self, add: Add, openai: Any) -> None:
         session = idle(openai, add(turn(say()), turn(say())))
         send(openai, session, message(), idempotency_key="k")
         with refused(409, "Idempotency-Key"):
             send(openai, session, message("other"), idempotency_key="k")
 
-    def test_a_refused_request_does_not_use_its_key(self, add: Add, openai: OpenAI) -> None:
+    def test_a_refused_request_does_not_use_its_key(self, add: Add, openai: Any) -> None:
         session = new(openai, add(*calls_and_say(faults=[fault("race")])))
         result = tool_result(session.required_actions[0], run)
         with refused(400, "Unknown pending"):
@@ -354,7 +354,7 @@ class TestIdempotencyKeys:
 
 
 class TestApprovals:
-    def test_every_kind_is_shown_beside_function_calls(self, add: Add, openai: OpenAI, report: Report) -> None:
+    def test_every_kind_is_shown_beside_function_calls(self, add: Add, openai: Any, report: Report) -> None:
         asked = [
             {"kind": "mcp", "server_label": "files", "name": "rm", "arguments": {"a": 1}, "decision": "deny"},
             {"kind": "browser_origin", "origin": "https://example.org", "decision": "approve"},
@@ -383,7 +383,7 @@ class TestApprovals:
         send(openai, session, tool_result(function_call, run))
         assert report(name).ok
 
-    def test_an_answer_that_is_not_expected_is_told(self, add: Add, openai: OpenAI, report: Report) -> None:
+    def test_an_answer_that_is_not_expected_is_told(self, add: Add, openai: Any, report: Report) -> None:
         name = add({"approvals": [{"kind": "mcp", "decision": "deny"}]}, say())
         session = new(openai, name)
         event = {
@@ -400,7 +400,7 @@ class TestApprovals:
             send(openai, session, {**event, "response": {"type": "mcp_tool_call", "decision": "perhaps"}})
 
     def test_an_environment_is_connected_from_outside(
-        self, add: Add, openai: OpenAI, simulator: Simulator, report: Report
+        self, add: Add, openai: Any, simulator: Simulator, report: Report
     ) -> None:
         name = add({"approvals": [{"kind": "environment"}]}, say())
         session = new(openai, name)
@@ -431,19 +431,19 @@ class TestDefinitions:
             ({**function(), "description": "d" * 3_200_000}, "at most 3145728"),
         ],
     )
-    def test_a_wrong_tool_is_refused(self, add: Add, openai: OpenAI, tool: Any, text: str) -> None:
+    def test_a_wrong_tool_is_refused(self, add: Add, openai: Any, tool: Any, text: str) -> None:
         with refused(400, text):
             new(openai, add(say()), tools=[tool])
 
-    def test_deferred_functions_come_with_a_search(self, add: Add, openai: OpenAI) -> None:
-        tools = [function(defer_loading=True), {"type": "tool_search"}, function("now", **{"async": True})]
+    def test_deferred_functions_come_with_a_search(self, add: Add, openai: Any) -> None:
+        tools = [function(defer_loading=True), {"type": "tool_search"}, {**function("now"), "async": True}]
         session = new(openai, add(*calls_and_say()), tools=tools)
         assert [(t.type, t.name, t.defer_loading) for t in session.agent.tools] == [
             ("function", "lookup", True),
             ("function", "now", False),
         ]
 
-    def test_names_are_unique(self, add: Add, openai: OpenAI) -> None:
+    def test_names_are_unique(self, add: Add, openai: Any) -> None:
         with refused(400, "Duplicate function name"):
             new(openai, add(say()), tools=[function(), function()])
 
@@ -480,7 +480,7 @@ def test_headers_are_required(simulator: Simulator, missing: str, status: int) -
 
 
 class TestFaults:
-    def test_a_race_refuses_results_that_come_too_early(self, add: Add, openai: OpenAI, report: Report) -> None:
+    def test_a_race_refuses_results_that_come_too_early(self, add: Add, openai: Any, report: Report) -> None:
         name = add(calls(call(), call("b"), faults=[fault("race", times=2, calls=[0])]), say())
         session = new(openai, name)
         first, second = session.required_actions
@@ -493,7 +493,7 @@ class TestFaults:
 
     @pytest.mark.parametrize("clean", [False, True])
     def test_a_dropped_stream_loses_the_events_after_it(
-        self, add: Add, openai: OpenAI, report: Report, clean: bool
+        self, add: Add, openai: Any, report: Report, clean: bool
     ) -> None:
         name = add(calls(call(), faults=[fault("drop", before="call", clean=clean)]), say())
         session = idle(openai, name)
@@ -511,7 +511,7 @@ class TestFaults:
         assert current(openai, session).status == "idle"
         assert report(name).ok
 
-    async def test_the_async_client_sees_the_drop_too(self, add: Add, async_openai: AsyncOpenAI) -> None:
+    async def test_the_async_client_sees_the_drop_too(self, add: Add, async_openai: Any) -> None:
         name = add(calls(call(), faults=[fault("drop", after=2)]), say())
         session: Any = create_session(name, [function()], "hi")
         stream = await async_openai.beta.agents.sessions.create(**session, stream=True)
@@ -521,7 +521,7 @@ class TestFaults:
                 seen.append(event)
         assert types(seen) == ["created", "turn.created", "turn.item.added"]
 
-    def test_a_stream_that_is_opened_again_is_whole(self, add: Add, openai: OpenAI) -> None:
+    def test_a_stream_that_is_opened_again_is_whole(self, add: Add, openai: Any) -> None:
         session = idle(openai, add(calls(call(), faults=[fault("drop", after=0)]), say()))
         streams = openai.beta.agents.sessions.events
         with streams.stream(session.id) as stream:
@@ -532,7 +532,7 @@ class TestFaults:
             answer_all(openai, session)
             assert types(until(stream, "idle"))[-2:] == ["turn.completed", "idle"]
 
-    def test_http_errors_have_no_effect_and_pass(self, add: Add, openai: OpenAI, report: Report) -> None:
+    def test_http_errors_have_no_effect_and_pass(self, add: Add, openai: Any, report: Report) -> None:
         limited = fault("http", status=429, times=2, retry_after=1)
         name = add(calls(call(), faults=[limited]), say(faults=[fault("http", status=500)]))
         for _ in range(2):
@@ -553,7 +553,7 @@ class TestFaults:
             answer_all(client, session)
         assert report(name).ok
 
-    def test_any_request_can_fail(self, add: Add, openai: OpenAI) -> None:
+    def test_any_request_can_fail(self, add: Add, openai: Any) -> None:
         name = add(*calls_and_say(), faults=[fault("http", status=503, on="sessions.retrieve", times=2)])
         session = new(openai, name)
         for _ in range(2):
@@ -561,7 +561,7 @@ class TestFaults:
                 current(openai, session)
         assert current(openai, session).id == session.id
 
-    def test_duplicate_events_have_the_same_ids(self, add: Add, openai: OpenAI) -> None:
+    def test_duplicate_events_have_the_same_ids(self, add: Add, openai: Any) -> None:
         session = idle(openai, add(calls(call(), faults=[fault("duplicate", events=["call", "end"])]), say()))
         with openai.beta.agents.sessions.events.stream(session.id) as stream:
             send(openai, session, message())
@@ -570,7 +570,7 @@ class TestFaults:
         assert added[0] == added[1] != added[2]
         assert types(events)[-1] == "requires_action"
 
-    def test_a_slow_turn_leaves_the_session_idle_at_first(self, add: Add, openai: OpenAI, report: Report) -> None:
+    def test_a_slow_turn_leaves_the_session_idle_at_first(self, add: Add, openai: Any, report: Report) -> None:
         name = add(calls(call(), faults=[fault("delay", seconds=0.2)]), say(faults=[fault("delay", seconds=0.2)]))
         session = idle(openai, name)
         with openai.beta.agents.sessions.events.stream(session.id) as stream:
@@ -582,13 +582,13 @@ class TestFaults:
             until(stream, "turn.completed")
         assert report(name).ok
 
-    def test_cancel_stops_what_was_to_come_later(self, add: Add, openai: OpenAI) -> None:
+    def test_cancel_stops_what_was_to_come_later(self, add: Add, openai: Any) -> None:
         session = new(openai, add(calls(call(), faults=[fault("delay", seconds=60)]), say()))
         send(openai, session, {"type": "agent.session.input.cancel"})
         assert [t.status for t in openai.beta.agents.sessions.turns.list(session.id)] == ["cancelled"]
         assert current(openai, session).required_actions == []
 
-    def test_a_stale_session_still_shows_what_was_answered(self, add: Add, openai: OpenAI, report: Report) -> None:
+    def test_a_stale_session_still_shows_what_was_answered(self, add: Add, openai: Any, report: Report) -> None:
         name = add(calls(call()), say(faults=[fault("stale", times=2)]))
         session = new(openai, name)
         (action,) = session.required_actions
@@ -599,7 +599,7 @@ class TestFaults:
         assert report(name).ok
 
     @pytest.mark.parametrize("end,code", [("failed", "server_overloaded"), ("incomplete", "max_output_tokens")])
-    def test_a_turn_that_fails(self, add: Add, openai: OpenAI, report: Report, end: str, code: str) -> None:
+    def test_a_turn_that_fails(self, add: Add, openai: Any, report: Report, end: str, code: str) -> None:
         name = add({"say": "half of this", "end": end, "error": {"code": "server_overloaded", "message": "Too much."}})
         with new(openai, name, stream=True) as stream:
             events = until(stream, "idle")
@@ -607,7 +607,7 @@ class TestFaults:
         assert events[-2].turn.error.code == code
         assert report(name).ok
 
-    def test_half_a_call_is_never_pending(self, add: Add, openai: OpenAI) -> None:
+    def test_half_a_call_is_never_pending(self, add: Add, openai: Any) -> None:
         session = new(openai, add(calls(call("a long key"), end="incomplete")))
         assert (session.status, session.required_actions) == ("idle", [])
         (item,) = [i for i in openai.beta.agents.sessions.items.list(session.id) if i.type == "function_call"]
@@ -615,7 +615,7 @@ class TestFaults:
         with pytest.raises(ValueError):
             json.loads(str(item.arguments))
 
-    def test_a_turn_that_is_cancelled_takes_its_calls_with_it(self, add: Add, openai: OpenAI, report: Report) -> None:
+    def test_a_turn_that_is_cancelled_takes_its_calls_with_it(self, add: Add, openai: Any, report: Report) -> None:
         name = add(calls(call(), end="cancelled"))
         with new(openai, name, stream=True) as stream:
             events = until(stream, "idle")
@@ -625,7 +625,7 @@ class TestFaults:
             send(openai, events[-1].session, tool_result(item, run))
         assert report(name).ok
 
-    def test_a_failed_session_says_so_to_whoever_comes(self, add: Add, openai: OpenAI, report: Report) -> None:
+    def test_a_failed_session_says_so_to_whoever_comes(self, add: Add, openai: Any, report: Report) -> None:
         name = add(say("oh", end="session_failed", error={"message": "It is over."}))
         session = new(openai, name)
         assert (session.status, session.error) == ("failed", "It is over.")
@@ -635,7 +635,7 @@ class TestFaults:
             send(openai, session, message())
         assert report(name).ok
 
-    def test_arguments_that_are_no_json_come_as_text(self, add: Add, openai: OpenAI, report: Report) -> None:
+    def test_arguments_that_are_no_json_come_as_text(self, add: Add, openai: Any, report: Report) -> None:
         name = add(calls(call(raw='{"key": '), call("x", name="invented", invented=True)), say())
         broken, invented = new(openai, name).required_actions
         assert (broken.arguments, invented.name) == ('{"key": ', "invented")

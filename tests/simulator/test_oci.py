@@ -214,11 +214,23 @@ class TestTools:
             ({"tool_config": FunctionCallingToolConfig()}, "InvalidParameter", "toolConfig.function"),
             ({"tool_config": FunctionCallingToolConfig(function=Function())}, "MissingParameter", "name"),
             ({"tool_config": config(parameters={"type": "string"})}, "InvalidParameter", "type must be object"),
-            ({"tool_config": config(parameters={**AS_JSON, "additionalProperties": '"false"'})}, "InvalidParameter", "additionalProperties"),
-            ({"tool_config": config(parameters={**AS_ADK, "additionalProperties": "false"})}, "InvalidParameter", "additionalProperties"),
-            ({"tool_config": config(parameters={**AS_JSON, "properties": "{}}"})}, "InvalidParameter", "type must be object"),
+            (
+                {"tool_config": config(parameters={**AS_JSON, "additionalProperties": '"false"'})},
+                "InvalidParameter",
+                "additionalProperties",
+            ),
+            (
+                {"tool_config": config(parameters={**AS_ADK, "additionalProperties": "false"})},
+                "InvalidParameter",
+                "additionalProperties",
+            ),
+            (
+                {"tool_config": config(parameters={**AS_JSON, "properties": "{}}"})},
+                "InvalidParameter",
+                "type must be object",
+            ),
         ],
-    )  # fmt: skip
+    )
     def test_a_wrong_tool_is_refused(
         self, add: Add, oci: OciClients, changes: dict[str, Any], code: str, text: str
     ) -> None:

@@ -116,13 +116,17 @@ def test_an_unknown_key_of_a_fault_lists_those_of_its_kind() -> None:
         (minimal(calls()), "/turns/0/model/0", "final answer"),
         (minimal(say(), say()), "/turns/0/model/0", "only the last step"),
         (minimal(calls(end="failed"), say()), "/turns/0/model/0/end", "no step may follow"),
-        (minimal(calls(faults=[{"kind": "race", "calls": [1]}]), say()), "/turns/0/model/0/faults/0/calls", "no call 1"),
+        (
+            minimal(calls(faults=[{"kind": "race", "calls": [1]}]), say()),
+            "/turns/0/model/0/faults/0/calls",
+            "no call 1",
+        ),
         (minimal(calls(), say("{{x.y}}")), "/turns/0/model/1/say", 'placeholder "x"'),
         (minimal(calls(call("{{x}}", **{"as": "x"})), say()), "/turns/0/model/0/calls/0/arguments", 'placeholder "x"'),
         (minimal(calls(call(**{"as": "x"}), call(**{"as": "x"})), say()), "/turns/0/model/0/calls/1/as", "already"),
         ("no scenario", "/", "dictionary"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_told_with_its_place(value: Any, place: str, text: str) -> None:
     found = problems(value)
     assert any(p.startswith(f"{place}:") and text in p for p in found), found

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from openai import OpenAI
+from openai import APIConnectionError, OpenAI
 
 from codegen.simulator import Scenario, ScenarioError, Simulator, SimulatorUnavailable
 from tests.simulator.clients import openai_client
@@ -72,7 +72,12 @@ def test_stopping_ends_streams_and_waits() -> None:
         agent: Any = {"model": "slow", "tools": [function()]}
         stream = client.beta.agents.sessions.create(environment={"type": "none"}, agent=agent, input="x", stream=True)
         assert next(stream).type == "agent.session.created"
-        waiting = threading.Thread(target=lambda: pytest.raises(Exception, ask, client, "slow"))
+
+        def wait_for_nothing() -> None:
+            with pytest.raises(APIConnectionError):
+                client.responses.create(model="slow", input="hi", tools=[function()])  # type: ignore[list-item]
+
+        waiting = threading.Thread(target=wait_for_nothing)
         waiting.start()
         while len(simulator.transcript) < 2:
             pass
@@ -135,7 +140,7 @@ class TestReport:
         flaky = {**HELLO, "turns": [turn(say("hello", faults=[fault("http", status=500), fault("drop")]))]}
         with Simulator([flaky, BYE]) as simulator, openai_client(simulator) as client:
             for _ in range(2):
-                with pytest.raises(Exception, match="(?i)error"):
+                with pytest.raises(Exception, match=r"(?i)error"):
                     ask(client, "hello")
             ask(client, "hello")
             with pytest.raises(Exception, match="Unknown parameter"):

@@ -75,7 +75,7 @@ def test_a_conforming_schema_is_accepted() -> None:
         (with_change(["properties", "id", "enum"], [f"{i:099d}" for i in range(300)]), "15000 characters"),
         (with_change(["properties", "id", "enum"], [str(i) for i in range(1001)]), "1004 enum values"),
     ],
-)  # fmt: skip
+)
 def test_what_strict_mode_refuses(schema: dict[str, Any], reason: str) -> None:
     problem = strict_problem(schema)
     assert problem is not None and reason in problem

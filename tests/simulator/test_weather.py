@@ -39,6 +39,6 @@ def test_only_what_was_asked_for(simulator: Simulator) -> None:
     "change", [{"latitude": 91}, {"longitude": "x"}, {"latitude": "nan"}, {"latitude": None}, {"current": "snow"}]
 )
 def test_what_is_no_question_is_an_error(simulator: Simulator, change: dict[str, Any]) -> None:
-    params = {k: v for k, v in ({**MADRID, "current": BOTH} | change).items() if v is not None}
+    params: dict[str, Any] = {k: v for k, v in ({**MADRID, "current": BOTH} | change).items() if v is not None}
     answer = httpx2.get(simulator.weather_url, params=params)
     assert (answer.status_code, answer.json()["error"]) == (400, True)

@@ -56,9 +56,7 @@ class Service:
     async def find_orders(self, args: FindOrdersArguments, call: Call) -> FindOrdersResult:
         raise NotImplementedError
 
-    async def calcular_descuento(
-        self, args: CalcularDescuentoArguments, call: Call
-    ) -> CalcularDescuentoResult:
+    async def calcular_descuento(self, args: CalcularDescuentoArguments, call: Call) -> CalcularDescuentoResult:
         return CalcularDescuentoResult(precio_original=args.precio, descuento_aplicado=0, precio_final=args.precio)
 
 
