@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -16,6 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route as HttpRoute
 from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from codegen.simulator.agents import Agents
 from codegen.simulator.oci import Oci
@@ -29,6 +31,17 @@ from codegen.simulator.wire import Cut, Incoming, Later, Refusal, Reply, Route, 
 
 # The OCI client reads an answer only when its content type is exactly one of these, without a charset.
 _JSON, _EVENTS = "application/json", "text/event-stream"
+
+_log = logging.getLogger(__name__)
+_log.addFilter(lambda record: "returned without completing response" not in record.getMessage())
+
+
+class Protocol(H11Protocol):
+    """uvicorn's HTTP, without access log and without complaints of answers that are broken off on purpose."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.logger, self.access_log = _log, False
 
 
 class Host:

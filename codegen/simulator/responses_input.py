@@ -65,6 +65,18 @@ _SHAPES = {
     "tool_search_output": _shape("type tools", "id call_id execution status", "id call_id status"),
     "item_reference": _shape("id", "type", "type"),
 }
+_CONTENT = {
+    "input_text": _shape("type text", "prompt_cache_breakpoint"),
+    "input_image": _shape("type", "detail file_id image_url prompt_cache_breakpoint", "detail file_id image_url"),
+    "input_file": _shape(
+        "type",
+        "detail file_data file_id file_url filename prompt_cache_breakpoint",
+        "file_data file_id file_url filename",
+    ),
+    "output_text": _shape("type text", "annotations logprobs"),
+    "refusal": _shape("type refusal"),
+}
+_INPUT_CONTENT, _OUTPUT_CONTENT = ("input_text", "input_image", "input_file"), ("output_text", "refusal")
 _ID_PREFIXES = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
 
 _TOOL_FIELDS = _words("type name description parameters strict defer_loading allowed_callers output_schema async")
@@ -212,6 +224,12 @@ def _check_item(item: Any, place: str) -> dict[str, Any]:
         raise ResponsesError(
             f"Invalid value: '{kind}'. Supported values are: {known}.", f"{place}.type", "invalid_value"
         )
+    _check_shape(shape, item, place)
+    _check_values(kind, item, place)
+    return {"type": kind, **item} if "type" not in item else item
+
+
+def _check_shape(shape: _Shape, item: Mapping[str, Any], place: str) -> None:
     for name in sorted(shape.required - set(item)):
         raise _missing(f"{place}.{name}")
     for name, value in item.items():
@@ -219,8 +237,6 @@ def _check_item(item: Any, place: str) -> dict[str, Any]:
             raise ResponsesError(f"Unknown parameter: '{place}.{name}'.", f"{place}.{name}", "unknown_parameter")
         if value is None and name not in shape.nullable:
             raise _wrong_type(f"{place}.{name}", "a value", value)
-    _check_values(kind, item, place)
-    return {"type": kind, **item} if "type" not in item else item
 
 
 def _check_values(kind: str, item: Mapping[str, Any], place: str) -> None:
@@ -240,8 +256,9 @@ def _check_values(kind: str, item: Mapping[str, Any], place: str) -> None:
         raise _wrong_type(f"{place}.arguments", "a string", item["arguments"])
     if kind == "function_call_output":
         _check_output(item["output"], f"{place}.output")
-    if kind == "message" and not isinstance(item["content"], (str, list)):
-        raise _wrong_type(f"{place}.content", "a string or an array of content parts", item["content"])
+    if kind == "message" and not isinstance(item["content"], str):
+        allowed = _OUTPUT_CONTENT if item["role"] == "assistant" else _INPUT_CONTENT
+        _check_content(item["content"], allowed, f"{place}.content")
 
 
 def _check_output(output: Any, place: str) -> None:
@@ -253,16 +270,20 @@ def _check_output(output: Any, place: str) -> None:
                 "string_above_max_length",
             )
         return
-    if not isinstance(output, list):
-        raise _wrong_type(place, "a string or an array of content parts", output)
-    for index, part in enumerate(output):
-        kind = part.get("type") if isinstance(part, dict) else None
-        if kind not in ("input_text", "input_image", "input_file"):
+    _check_content(output, _INPUT_CONTENT, place)
+
+
+def _check_content(content: Any, allowed: Sequence[str], place: str) -> None:
+    if not isinstance(content, list):
+        raise _wrong_type(place, "a string or an array of content parts", content)
+    for index, part in enumerate(content):
+        kind = str(part.get("type")) if isinstance(part, dict) else ""
+        if kind not in allowed:
+            known = ", ".join(f"'{name}'" for name in allowed)
             raise ResponsesError(
-                f"Invalid value: '{kind}'. Supported values are: 'input_text', 'input_image', and 'input_file'.",
-                f"{place}[{index}]",
-                "invalid_value",
+                f"Invalid value: '{kind}'. Supported values are: {known}.", f"{place}[{index}].type", "invalid_value"
             )
+        _check_shape(_CONTENT[kind], part, f"{place}[{index}]")
 
 
 def output_text(output: Any) -> str:

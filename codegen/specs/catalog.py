@@ -59,6 +59,8 @@ def read_text(text: str, path: str, report: Report) -> Catalog:
         report.add(*filter(None, [document.definitions.stranger]))
         for definition in document.definitions.found:
             reading.take(definition, document)
+        if not reading.tools and not report.has_errors:
+            report.add(problem("no-specs", path, "no function is defined here"))
     return reading.catalog()
 
 

@@ -123,7 +123,7 @@ class _Recognition:
             hint = 'add "parameters" (null where it has none)'
             for key in value:
                 if key not in ("name", "description", "type") and (near := nearest(key, _MARKERS)) is not None:
-                    hint = f"did you mean {quoted(near)} by {quoted(key)}?"
+                    hint = f"did you mean {quoted(near)} instead of {quoted(key)}?"
             self._unknown(pointer, message, hint, final=True)
         else:
             hint = "a definition has a name and parameters; a file of shared schemas needs a spec that refers to it"

@@ -21,6 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .values import show
+
 
 @dataclass(frozen=True, slots=True)
 class Issue:
@@ -52,7 +54,7 @@ class UnknownTool(ToolgenError, LookupError):
         self.name = name
         self.near = tuple(near)
         hint = f" Did you mean {' or '.join(self.near)}?" if near else ""
-        super().__init__(f'There is no tool "{name}".{hint}')
+        super().__init__(f"There is no tool {show(name)}.{hint}")
 
 
 class InvalidArguments(ToolgenError, ValueError):

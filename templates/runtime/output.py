@@ -81,7 +81,7 @@ def encode(plain: Any) -> str:
 
 def _is_plain(value: Any, depth: int) -> bool:
     """Whether nothing in a value needs a rule: the usual case, told quickly. A value that contains itself is too deep."""
-    its_type = type(value)
+    its_type = cast(Any, type(value))
     if its_type is dict:
         for key in value:
             if type(key) is not str:
@@ -94,7 +94,7 @@ def _is_plain(value: Any, depth: int) -> bool:
     if depth > MAX_DEPTH:
         return False
     for item in items:
-        its_type = type(item)
+        its_type = cast(Any, type(item))
         if its_type not in _SCALARS and not _is_plain(item, depth + 1):
             return False
     return True
@@ -148,10 +148,9 @@ def _container(value: Any, path: list[str | int], parents: list[int]) -> Any:
                 path.pop()
             return plain
         if isinstance(value, Set):
-            items = [_plain(item, path, parents) for item in cast(Any, value)]
-            return sorted(items, key=_order)
+            return sorted((_plain(item, path, parents) for item in cast(Any, value)), key=_order)
         if isinstance(value, (Sequence, Iterator)):
-            items = []
+            items: list[Any] = []
             for i, item in enumerate(cast(Any, value)):
                 path.append(i)
                 items.append(_plain(item, path, parents))
@@ -165,9 +164,9 @@ def _container(value: Any, path: list[str | int], parents: list[int]) -> Any:
 def _fields(value: Any, path: list[str | int]) -> Mapping[Any, Any] | None:
     """The members of a value that becomes an object, else None."""
     if isinstance(value, Mapping):
-        return cast("Mapping[Any, Any]", value)
+        return cast("Mapping[Any, Any]", value)  # type: ignore[redundant-cast]  # pyright does not know the parameters
     if isinstance(value, tuple):
-        named = getattr(cast(Any, value), "_asdict", None)
+        named: Any = getattr(cast(Any, value), "_asdict", None)
         return None if named is None else cast("Mapping[Any, Any]", named())
     if dataclasses.is_dataclass(value) and not isinstance(value, type) and not _has_serializer(value):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
@@ -175,7 +174,7 @@ def _fields(value: Any, path: list[str | int]) -> Mapping[Any, Any] | None:
 
 
 def _has_serializer(value: Any) -> bool:
-    return hasattr(type(value), "__pydantic_serializer__")
+    return hasattr(cast(Any, type(value)), "__pydantic_serializer__")
 
 
 def _other(value: Any, path: list[str | int], parents: list[int]) -> Any:

@@ -10,7 +10,7 @@ import contextlib
 import contextvars
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from typing import Any
 
@@ -59,7 +59,7 @@ class ThreadPool:
         return future
 
     @contextlib.contextmanager
-    def lending(self) -> Iterator[None]:
+    def lending(self) -> Generator[None]:
         """While a function of this pool waits for another one, its thread does not count; else both could wait for ever.
 
         Does nothing in other threads.

@@ -19,6 +19,9 @@ from .readback import PLAIN, ReadBack, mend
 from .values import show
 from .wire import Arguments, NotAnObject, NotJSON, read_arguments
 
+Handler = Callable[[Any, Any], Any]
+"""Takes the arguments and the call, and gives the result or an awaitable of it."""
+
 Arguments_co = TypeVar("Arguments_co", bound=ToolModel, covariant=True)
 
 
@@ -78,8 +81,10 @@ class Tool(Generic[Arguments_co]):
         self._gate: Gate | None = None
         self._result_gate: Gate | None = None
         self._model: type[ToolModel] | None = None
-        self._handler: Callable[[Any, Any], Any] | None = None
-        self._is_async = False
+        self.handler: Handler | None = None
+        """The function that runs the tool, once it is loaded."""
+        self.is_async = False
+        """Whether the handler runs on the event loop."""
         self._spec: dict[str, Any] | None = None
 
     @property
@@ -131,27 +136,17 @@ class Tool(Generic[Arguments_co]):
             )
         return text
 
-    @property
-    def handler(self) -> Callable[[Any, Any], Any]:
-        """The function that runs the tool. Raises `HandlerMissing`, and whatever importing its module raises."""
-        if self._handler is None:
-            found = self._find_handler()
-            self._is_async = inspect.iscoroutinefunction(found) or inspect.iscoroutinefunction(
-                getattr(found, "__call__", None)  # noqa: B004 - an object with an async __call__
-            )
-            self._handler = found
-        return self._handler
-
-    @property
-    def is_async(self) -> bool:
-        """Whether the handler runs on the event loop. Known once `handler` is loaded."""
-        return self._is_async
-
-    def load(self) -> None:
-        """Loads everything now. Raises what is wrong with it."""
+    def load(self) -> Handler:
+        """Loads everything now, and gives the handler. Raises `HandlerMissing`, and whatever importing a module raises."""
         self._load_gate()
         self._load_model()
-        _ = self.handler
+        if self.handler is None:
+            handler = self._find_handler()
+            self.is_async = inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(
+                getattr(handler, "__call__", None)  # noqa: B004 - an object with an async __call__
+            )
+            self.handler = handler
+        return self.handler
 
     def _load_gate(self) -> Gate:
         spec = self.spec
@@ -166,7 +161,7 @@ class Tool(Generic[Arguments_co]):
         self._model = cast("type[ToolModel]", getattr(module, f"{self.entry.prefix}Arguments"))
         return self._model
 
-    def _find_handler(self) -> Callable[[Any, Any], Any]:
+    def _find_handler(self) -> Handler:
         function = self.entry.function
         if self._handlers is not None:
             found = getattr(self._handlers, function, None)
@@ -187,7 +182,7 @@ class Tool(Generic[Arguments_co]):
             found = getattr(module, function, None)
         if not callable(found):
             raise HandlerMissing(f"{self.name}: there is no function {where}")
-        return cast("Callable[[Any, Any], Any]", found)
+        return cast("Handler", found)
 
     def _rules(self, target: str) -> ReadBack:
         rules = self.entry.read_back.get(target)

@@ -88,11 +88,12 @@ def _is_sound(root: Any, text: str) -> bool:
             return False
         below: list[Any] = []
         for container in level:
-            if type(container) is dict:
+            its_type = cast(Any, type(container))
+            if its_type is dict:
                 members += len(container)
                 container = container.values()
             for value in container:
-                its_type: Any = type(value)
+                its_type = cast(Any, type(value))
                 if its_type is dict or its_type is list:
                     below.append(value)
                 elif its_type is float and (value == _INFINITY or value == -_INFINITY):

@@ -570,20 +570,30 @@ class TestFaults:
         assert added[0] == added[1] != added[2]
         assert types(events)[-1] == "requires_action"
 
-    def test_a_slow_turn_leaves_the_session_idle_at_first(self, add: Add, openai: Any, report: Report) -> None:
-        name = add(calls(call(), faults=[fault("delay", seconds=0.2)]), say(faults=[fault("delay", seconds=0.2)]))
+    def test_a_slow_turn_leaves_the_session_idle_at_first(self, add: Add, openai: Any) -> None:
+        session = idle(openai, add(calls(call(), faults=[fault("delay", seconds=600)]), say()))
+        send(openai, session, message())
+        assert current(openai, session).status == "idle"
+        assert list(openai.beta.agents.sessions.turns.list(session.id)) == []
+
+    def test_a_slow_step_leaves_the_session_at_work(self, add: Add, openai: Any) -> None:
+        session = new(openai, add(calls(call()), say(faults=[fault("delay", seconds=600)])))
+        answer_all(openai, session)
+        assert (current(openai, session).status, current(openai, session).required_actions) == ("in_progress", [])
+
+    def test_what_is_slow_comes_in_the_end(self, add: Add, openai: Any, report: Report) -> None:
+        slow = [fault("delay", seconds=0.05)]
+        name = add(calls(call(), faults=slow), say(faults=slow))
         session = idle(openai, name)
         with openai.beta.agents.sessions.events.stream(session.id) as stream:
             send(openai, session, message())
-            assert current(openai, session).status == "idle"
             until(stream, "requires_action")
             answer_all(openai, session)
-            assert (current(openai, session).status, current(openai, session).required_actions) == ("in_progress", [])
             until(stream, "turn.completed")
         assert report(name).ok
 
     def test_cancel_stops_what_was_to_come_later(self, add: Add, openai: Any) -> None:
-        session = new(openai, add(calls(call(), faults=[fault("delay", seconds=60)]), say()))
+        session = new(openai, add(calls(call(), faults=[fault("delay", seconds=600)]), say()))
         send(openai, session, {"type": "agent.session.input.cancel"})
         assert [t.status for t in openai.beta.agents.sessions.turns.list(session.id)] == ["cancelled"]
         assert current(openai, session).required_actions == []

@@ -245,6 +245,11 @@ class TestRequests:
             ({"role": "user"}, "content"),
             ({"role": "user", "content": {"text": "x"}}, "expected a string or an array"),
             ("text", "expected an object"),
+            ({"role": "user", "content": [{"type": "output_text", "text": "x"}]}, "Supported values are: 'input_text'"),
+            (
+                {"role": "assistant", "content": [{"type": "output_text", "text": "x", "parsed": 1}]},
+                "content\\[0\\].parsed",
+            ),
         ],
     )
     def test_a_wrong_item_is_refused(self, add: Add, openai: Any, item: Any, text: str) -> None:
@@ -497,7 +502,7 @@ class TestFaults:
         assert report(name).ok
 
     def test_a_slow_answer_that_nobody_waited_for_had_no_effect(self, add: Add, openai: Any, report: Report) -> None:
-        name = add(calls(call(), faults=[fault("delay", seconds=5)]), say("all done"))
+        name = add(calls(call(), faults=[fault("delay", seconds=600)]), say("all done"))
         with pytest.raises(APITimeoutError):
             ask(openai, name, timeout=0.2)
         first = ask(openai, name)

@@ -93,9 +93,10 @@ settings_values: Any = _values | st.fixed_dictionaries(
 """What a person may write under `x-toolgen`, right or wrong."""
 
 _KEYS = """
-    name description type parameters function input_schema inputSchema parametersJsonSchema functionDeclarations toolSpec
-    toolConfig toolConfigType tools result json returns outputSchema response annotations readOnlyHint strict a nullable
-    defer_loading x-toolgen targets effect properties items $defs $ref $id $anchor $schema $dynamicRef anyOf enum ref defs
+    name description type parameters function input_schema inputSchema parametersJsonSchema functionDeclarations
+    toolSpec toolConfig toolConfigType tools result json returns outputSchema response annotations readOnlyHint strict
+    defer_loading x-toolgen targets effect properties items $defs $ref $id $anchor $schema $dynamicRef anyOf enum a
+    nullable ref defs
 """
 _WORDS = """
     function custom object string OBJECT web_search FUNCTION_CALLING_TOOL_CONFIG # #/ #/$defs/a #a #/parameters a.json

@@ -103,7 +103,7 @@ def test_whatever_a_spec_says_it_is_read_or_explained(value: Any) -> None:
     for tool in catalog:
         assert isinstance(tool.parameters, dict)
         assert resolve(value, tool.origin.of("name")) == tool.name
-    assert len(catalog) or report.diagnostics or value in ([], {"tools": []})
+    assert len(catalog) or report.has_errors
 
 
 def test_json_and_yaml_give_the_same_tool(read: Read) -> None:

@@ -51,9 +51,12 @@ class MemoryJournal:
             entry.running = False
             self._forget()
 
-    async def release(self, key: Key) -> None:
+    async def release(self, key: Key, *, ran: bool) -> None:
         with self._lock:
-            self._entries[key].running = False
+            if ran:
+                self._entries[key].running = False
+            else:
+                del self._entries[key]
 
     async def submitted(self, key: Key) -> None:
         with self._lock:

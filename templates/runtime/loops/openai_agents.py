@@ -300,7 +300,11 @@ class _Worker:
                 yield from self._submit(result)
         for action in actions:
             yield from self._reply(action)
-        if any(call_key(call) not in self.accepted for call in calls):
+        elsewhere = [call.call_id for call in calls if call_key(call) not in self.accepted]
+        if elsewhere:
+            log.info(
+                "session %s: waiting for calls that another worker runs: %s", self.session_id, ", ".join(elsewhere)
+            )
             yield Sleep(IN_PROGRESS_PAUSE)
         return bool(calls or actions)
 
