@@ -34,6 +34,11 @@ class Selection:
     kept: dict[str, ToolRecord] = field(default_factory=dict)
     """Tools of other specs, by wire name, which stay as they are."""
 
+    def folders(self, output: Path) -> list[Path]:
+        """The folders that references may lead into: those of the whole output, whatever part is named."""
+        roots = [Path(os.path.normpath(output / root)) for root in self.roots]
+        return [root if root.is_dir() else root.parent for root in roots]
+
 
 def is_current(project: Project) -> bool:
     """Whether the output is exactly what a build would make, told from digests alone, without compiling anything."""
@@ -67,7 +72,7 @@ def compile_package(project: Project, report: Report, base: Path) -> Package | N
     """
     lock = read_lock(project.output)
     selection = _select(project, lock)
-    read = read_catalog(selection.named, base=base, report=report)
+    read = read_catalog(selection.named, base=base, report=report, roots=selection.folders(project.output))
     inputs = {_relative(base / file, project.output): digest for file, digest in read.inputs.items()}
     tools = {tool.name: tool for tool in read}
     sources = {tool.name: _relative(base / tool.origin.source.path, project.output) for tool in read}
@@ -119,7 +124,8 @@ def _build(
         catalog,
         [(targets[target], payload) for target, payload in payloads.items()],
         Settings(project.settings["handlers"], project.settings["formats"]),
-        _known_models(project, lock, digests),
+        known_model=_known_models(project, lock, digests),
+        exists=lambda path: os.path.lexists(project.output / path),
     )
     report.add(*emitted.diagnostics)
     records = {
@@ -170,7 +176,8 @@ def _kept_tools(project: Project, selection: Selection, report: Report, base: Pa
             continue
         # The copy in the output was edited or lost: the spec it came from is the next best.
         origin = Path(os.path.normpath(project.output / record.source))
-        again = read_catalog([origin], base=base, report=report) if origin.is_file() else ()
+        roots = selection.folders(project.output)
+        again = read_catalog([origin], base=base, report=report, roots=roots) if origin.is_file() else ()
         tools.update({tool.name: tool for tool in again if tool.name == name})
     return tools
 

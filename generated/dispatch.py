@@ -14,7 +14,7 @@ from .runtime.readback import ReadBack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeAlias, TypeVar
+    from typing import Generic, TypeVar
 
     from .handlers import calcular_descuento as calcular_descuento_module
     from .handlers import cancel_order as cancel_order_module
@@ -199,23 +199,44 @@ if TYPE_CHECKING:
 
     _A = TypeVar("_A")
     _R = TypeVar("_R")
-    _Handler: TypeAlias = Callable[[_A, Call], _R | Awaitable[_R]]
 
-    # A handler that is missing, or whose types are not those of its tool, is an error on its line here.
-    _calcular_descuento: _Handler[CalcularDescuentoArguments, CalcularDescuentoResult] = (
-        calcular_descuento_module.calcular_descuento
+    class _Handler(Generic[_A, _R]):
+        """A handler that is missing, or whose types are not those of its tool, is an error on its line below."""
+
+        def __init__(self, function: Callable[[_A, Call], _R | Awaitable[_R]]) -> None: ...
+
+    _Handler[CalcularDescuentoArguments, CalcularDescuentoResult](
+        calcular_descuento_module.calcular_descuento,
     )
-    _cancel_order: _Handler[CancelOrderArguments, CancelOrderResult] = cancel_order_module.cancel_order
-    _delete_note: _Handler[DeleteNoteArguments, DeleteNoteResult] = delete_note_module.delete_note
-    _find_orders: _Handler[FindOrdersArguments, FindOrdersResult] = find_orders_module.find_orders
-    _get_customer: _Handler[GetCustomerArguments, GetCustomerResult] = get_customer_module.get_customer
-    _object_storage: _Handler[ObjectStorageArguments, ObjectStorageResult] = object_storage_module.object_storage
-    _obtener_clima: _Handler[ObtenerClimaArguments, ObtenerClimaResult] = obtener_clima_module.obtener_clima
-    _place_order: _Handler[PlaceOrderArguments, PlaceOrderResult] = place_order_module.place_order
-    _save_note: _Handler[SaveNoteArguments, SaveNoteResult] = save_note_module.save_note
-    _search_notes: _Handler[SearchNotesArguments, SearchNotesResult] = search_notes_module.search_notes
-    _set_delivery_address: _Handler[SetDeliveryAddressArguments, SetDeliveryAddressResult] = (
-        set_delivery_address_module.set_delivery_address
+    _Handler[CancelOrderArguments, CancelOrderResult](
+        cancel_order_module.cancel_order,
+    )
+    _Handler[DeleteNoteArguments, DeleteNoteResult](
+        delete_note_module.delete_note,
+    )
+    _Handler[FindOrdersArguments, FindOrdersResult](
+        find_orders_module.find_orders,
+    )
+    _Handler[GetCustomerArguments, GetCustomerResult](
+        get_customer_module.get_customer,
+    )
+    _Handler[ObjectStorageArguments, ObjectStorageResult](
+        object_storage_module.object_storage,
+    )
+    _Handler[ObtenerClimaArguments, ObtenerClimaResult](
+        obtener_clima_module.obtener_clima,
+    )
+    _Handler[PlaceOrderArguments, PlaceOrderResult](
+        place_order_module.place_order,
+    )
+    _Handler[SaveNoteArguments, SaveNoteResult](
+        save_note_module.save_note,
+    )
+    _Handler[SearchNotesArguments, SearchNotesResult](
+        search_notes_module.search_notes,
+    )
+    _Handler[SetDeliveryAddressArguments, SetDeliveryAddressResult](
+        set_delivery_address_module.set_delivery_address,
     )
 else:
     Dispatcher = runtime.Dispatcher

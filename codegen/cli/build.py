@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import click
@@ -32,6 +33,7 @@ def build(
     Everything is checked first and every problem is reported at once; with an error, nothing is written. Exit codes: 0
     done, 1 files changed and --exit-code was given, 2 usage or spec errors.
     """
+    gc.disable()  # a short life with many small values: collecting them costs a fifth of the time
     project = find_project(specs, output, package, targets, strict)
     base = Path.cwd()
     strict = project.settings["strict"]

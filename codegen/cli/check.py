@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import click
@@ -35,6 +36,7 @@ def check(
     Lists files that are missing, out of date, orphaned or edited by hand, each with a short difference. Exit codes: 0
     clean, 1 drift or findings, 2 usage or spec errors.
     """
+    gc.disable()  # a short life with many small values: collecting them costs a fifth of the time
     project = find_project(specs, output, package, targets, strict)
     strict = project.settings["strict"]
     shown = _shown(project.output)

@@ -33,8 +33,8 @@ Names = Mapping[ClassKey, Identifier]
 """The name of each class."""
 
 
-def schema_of(type_: Type, names: Names, root: str) -> dict[str, Any]:
-    """`type_` as the schema that the model generator is fed, in a document whose root is the class `root`."""
+def schema_of(type_: Type, names: Names) -> dict[str, Any]:
+    """`type_` as the schema that the model generator is fed; `{"$ref": <name>}` stands for a class."""
     match type_:
         case AnyType():
             return {}
@@ -51,16 +51,16 @@ def schema_of(type_: Type, names: Names, root: str) -> dict[str, Any]:
         case LiteralType(values):
             return {"enum": [constant.value for constant in values]}
         case ListType(item, bounds):
-            return {"type": "array", "items": schema_of(item, names, root), **dict(bounds)}
+            return {"type": "array", "items": schema_of(item, names), **dict(bounds)}
         case MapType(value, bounds):
-            return {"type": "object", "additionalProperties": schema_of(value, names, root) or True, **dict(bounds)}
+            return {"type": "object", "additionalProperties": schema_of(value, names) or True, **dict(bounds)}
         case ClassType(key):
-            return {"$ref": "#" if names[key] == root else f"#/$defs/{names[key]}"}
+            return {"$ref": names[key]}
         case UnionType(parts):
             inner = _nullable(parts)
-            if inner is not None and (kind := schema_of(inner, names, root).get("type")) is not None:
-                return {**schema_of(inner, names, root), "type": [*([kind] if isinstance(kind, str) else kind), "null"]}
-            return {"anyOf": [schema_of(bare(part), names, root) for part in parts]}
+            if inner is not None and (kind := schema_of(inner, names).get("type")) is not None:
+                return {**schema_of(inner, names), "type": [*([kind] if isinstance(kind, str) else kind), "null"]}
+            return {"anyOf": [schema_of(bare(part), names) for part in parts]}
 
 
 def bounds_of(type_: Type) -> dict[str, BoundValue]:

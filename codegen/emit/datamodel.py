@@ -1,18 +1,21 @@
 """Annotations of model classes, made by datamodel-code-generator.
 
-What the generator gets is a small schema of our own making: classes, Python names and types of the closed set of
-`codegen.schema.typeset`, never a spec. (A spec could make it emit imports of its choice, through `customTypePath`.)
+What the generator gets is a small schema of our own making: numbered classes, Python names and types of the closed set
+of `codegen.schema.typeset`, never a spec. (A spec could make it emit imports of its choice, through `customTypePath`.)
 What it gives back is parsed, held against the plan and taken apart: only an annotation made of known names, with the
 planned constraints, is handed on. Anything else is a `GeneratorMismatch`.
+
+Most of the time that the generator needs is spent once a call, so the classes of many modules go into one. The
+annotations of a module do not depend on the others of its batch.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from codegen.schema.names import Identifier
 from codegen.schema.typeset import BoundValue
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _BASE: Final = "ToolModel"
+_BATCH: Final = 60
+"""Modules in one call of the generator; more save nothing."""
 
 FIELD_ARGUMENTS: Final[dict[str, str]] = {
     "minimum": "ge",
@@ -48,6 +53,7 @@ class PlannedField:
 
     name: Identifier
     schema: dict[str, Any]
+    """Refers to a class by `{"$ref": <its name>}`."""
     optional: bool
     bounds: dict[str, BoundValue]
     """Arguments of `Field` that have to come out."""
@@ -62,59 +68,60 @@ class PlannedClass:
     fields: tuple[PlannedField, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotatedClass:
-    """A class with the annotation of each field, constraints apart, as expressions."""
+Plan: TypeAlias = Sequence[PlannedClass]
+"""The classes of one module."""
 
-    name: Identifier
-    annotations: dict[Identifier, ast.expr]
-
-
-@dataclass(frozen=True, slots=True)
-class Annotated:
-    """The classes in the order in which they can be written, and those to rebuild at the end of the module."""
-
-    classes: list[AnnotatedClass]
-    rebuilt: list[Identifier]
+Annotations: TypeAlias = dict[Identifier, dict[Identifier, ast.expr]]
+"""The annotation of each field of each class of a module, constraints apart."""
 
 
 class GeneratorMismatch(RuntimeError):
     """The model generator did not give what was planned: a fault of toolgen, or a version of the generator it does not
     know.
 
-    `root` is the first class of the module, `what` says where plan and result part.
+    `model` is the class that it happened at, `what` says where plan and result part.
     """
 
-    def __init__(self, root: str, what: str) -> None:
-        self.root = root
+    def __init__(self, model: str, what: str) -> None:
+        self.model = model
         self.what = what
-        super().__init__(f"datamodel-code-generator, asked for {root}: {what}")
+        super().__init__(f"datamodel-code-generator, asked for {model}: {what}")
 
 
-def annotate(classes: Sequence[PlannedClass]) -> Annotated:
-    """The annotations of `classes`, the first of which is the root.
+def annotate(plans: Sequence[Plan]) -> list[Annotations]:
+    """The annotations of each plan, in order.
 
     Raises `GeneratorMismatch` where the generator gives anything but what was asked for.
     """
+    found: list[Annotations] = []
+    for start in range(0, len(plans), _BATCH):
+        found.extend(_annotate_batch(plans[start : start + _BATCH]))
+    return found
+
+
+def _annotate_batch(plans: Sequence[Plan]) -> list[Annotations]:
+    numbered = _Numbered(plans)
+    definitions = dict(numbered.schemas())
+    if not definitions:
+        return [{} for _ in plans]
+    root = next(iter(definitions))
+    source = _generate({"$schema": _DIALECT, **definitions.pop(root), "$defs": definitions}, root)
+    classes = {node.name: node for node in _statements(source, numbered)}
+    if classes.keys() != numbered.classes.keys():
+        raise GeneratorMismatch(plans[0][0].name, f"it made the classes {', '.join(classes)}")
+    found: list[Annotations] = [{} for _ in plans]
+    for number, (index, planned) in numbered.classes.items():
+        found[index][planned.name] = _Reader(planned, numbered.names(index)).read(classes[number])
+    return found
+
+
+def _generate(schema: dict[str, Any], root: str) -> str:
     from datamodel_code_generator import generate
 
-    root, *others = classes
-    schema = {"$schema": _DIALECT, **_schema(root), "$defs": {planned.name: _schema(planned) for planned in others}}
-    source = generate(schema, config=_config().model_copy(update={"class_name": root.name}))
+    source = generate(schema, config=_config().model_copy(update={"class_name": root}))
     if not isinstance(source, str):
-        raise GeneratorMismatch(root.name, "it made several modules")
-    return _Reader(classes).read(source)
-
-
-def _schema(planned: PlannedClass) -> dict[str, Any]:
-    schema: dict[str, Any] = {
-        "type": "object",
-        "properties": {field.name: field.schema for field in planned.fields},
-        "required": [field.name for field in planned.fields if not field.optional],
-    }
-    if planned.closed:
-        schema["additionalProperties"] = False
-    return schema
+        raise GeneratorMismatch(root, "it made several modules")
+    return source
 
 
 @cache
@@ -146,35 +153,76 @@ def _config() -> GenerateConfig:
     )
 
 
+class _Numbered:
+    """The classes of a batch under names that clash with nothing: not with each other, and with no field."""
+
+    def __init__(self, plans: Sequence[Plan]) -> None:
+        fields = {field.name for plan in plans for planned in plan for field in planned.fields}
+        stem = "Numbered"
+        while any(name.startswith(stem) for name in fields):
+            stem += "X"
+        self.classes: dict[str, tuple[int, PlannedClass]] = {}
+        """By number: the plan that it belongs to, and the class."""
+        self._numbers: list[dict[str, str]] = [{} for _ in plans]
+        for index, plan in enumerate(plans):
+            for planned in plan:
+                number = f"{stem}{len(self.classes)}"
+                self.classes[number] = (index, planned)
+                self._numbers[index][planned.name] = number
+        self._root = next(iter(self.classes), "")
+
+    def names(self, index: int) -> dict[str, str]:
+        """The names of the classes of one plan, by number."""
+        return {number: name for name, number in self._numbers[index].items()}
+
+    def schemas(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        for number, (index, planned) in self.classes.items():
+            schema: dict[str, Any] = {
+                "type": "object",
+                "properties": {field.name: self._placed(field.schema, index) for field in planned.fields},
+                "required": [field.name for field in planned.fields if not field.optional],
+            }
+            if planned.closed:
+                schema["additionalProperties"] = False
+            yield number, schema
+
+    def _placed(self, schema: Any, index: int) -> Any:
+        """A schema with its references leading to the numbered classes."""
+        if isinstance(schema, list):
+            return [self._placed(member, index) for member in schema]
+        if not isinstance(schema, dict):
+            return schema
+        if "$ref" in schema:
+            number = self._numbers[index][schema["$ref"]]
+            return {"$ref": "#" if number == self._root else f"#/$defs/{number}"}
+        return {keyword: self._placed(member, index) for keyword, member in schema.items()}
+
+
+def _statements(source: str, numbered: _Numbered) -> Iterator[ast.ClassDef]:
+    """The classes of a generated module. Imports and rebuilding are written anew, and nothing else may be there."""
+    for statement in ast.parse(source).body:
+        match statement:
+            case ast.ClassDef(bases=[ast.Name(id=base)], keywords=[], decorator_list=[]) if base == _BASE:
+                yield statement
+            case ast.ImportFrom():
+                pass
+            case ast.Expr(ast.Call(ast.Attribute(ast.Name(id=name), "model_rebuild"), [], [])) if (
+                name in numbered.classes
+            ):
+                pass
+            case _:
+                raise GeneratorMismatch(_BASE, f"it wrote {ast.unparse(statement)}")
+
+
 class _Reader:
-    """Reads a generated module and admits nothing that was not planned."""
+    """Reads one generated class and admits nothing that was not planned."""
 
-    def __init__(self, classes: Sequence[PlannedClass]) -> None:
-        self._root = classes[0].name
-        self._planned = {planned.name: planned for planned in classes}
-        self._known = _TYPE_NAMES | self._planned.keys()
+    def __init__(self, planned: PlannedClass, names: Mapping[str, str]) -> None:
+        self._planned = planned
+        self._names = names
 
-    def read(self, source: str) -> Annotated:
-        found: list[AnnotatedClass] = []
-        rebuilt: list[Identifier] = []
-        for statement in ast.parse(source).body:
-            match statement:
-                case ast.ImportFrom():
-                    pass  # imports are written anew, by what the annotations mention
-                case ast.ClassDef(bases=[ast.Name(id=base)], keywords=[], decorator_list=[]) if base == _BASE:
-                    found.append(self._class(statement))
-                case ast.Expr(ast.Call(ast.Attribute(ast.Name(id=name), "model_rebuild"), [], [])):
-                    rebuilt.append(self._class_named(name).name)
-                case _:
-                    raise self._mismatch(statement)
-        names = [annotated.name for annotated in found]
-        if sorted(names) != sorted(self._planned):
-            raise GeneratorMismatch(self._root, f"it made the classes {', '.join(names)}")
-        return Annotated(found, rebuilt)
-
-    def _class(self, node: ast.ClassDef) -> AnnotatedClass:
-        planned = self._class_named(node.name)
-        fields = {field.name: field for field in planned.fields}
+    def read(self, node: ast.ClassDef) -> dict[Identifier, ast.expr]:
+        fields: dict[str, PlannedField] = {field.name: field for field in self._planned.fields}
         annotations: dict[Identifier, ast.expr] = {}
         closed = False
         for statement in node.body:
@@ -184,15 +232,15 @@ class _Reader:
                 case ast.Assign([ast.Name("model_config")], ast.Call(ast.Name("ConfigDict"), [], [keyword])):
                     closed = keyword.arg == "extra" and _constant(keyword.value) == "forbid"
                 case ast.AnnAssign(ast.Name(id=name), annotation, value) if name in fields:
-                    field = fields[Identifier(name)]
+                    field = fields[name]
                     if (value is not None) != field.optional or (value is not None and _constant(value) is not None):
                         raise self._mismatch(statement)
                     annotations[field.name] = self._field(field, annotation)
                 case _:
                     raise self._mismatch(statement)
-        if closed != planned.closed or list(annotations) != list(fields):
+        if closed != self._planned.closed or list(annotations) != list(fields):
             raise self._mismatch(node)
-        return AnnotatedClass(planned.name, annotations)
+        return annotations
 
     def _field(self, field: PlannedField, annotation: ast.expr) -> ast.expr:
         bounds: dict[str, Any] = {}
@@ -204,12 +252,15 @@ class _Reader:
                 pass
         if bounds != field.bounds or not self._is_type(annotation):
             raise self._mismatch(annotation)
+        for node in ast.walk(annotation):
+            if isinstance(node, ast.Name):
+                node.id = self._names.get(node.id, node.id)
         return annotation
 
     def _is_type(self, node: ast.expr) -> bool:
         match node:
             case ast.Name(id=name):
-                return name in self._known
+                return name in _TYPE_NAMES or name in self._names
             case ast.Constant(None):
                 return True
             case ast.BinOp(left, ast.BitOr(), right):
@@ -224,14 +275,8 @@ class _Reader:
             case _:
                 return False
 
-    def _class_named(self, name: str) -> PlannedClass:
-        planned = self._planned.get(Identifier(name))
-        if planned is None:
-            raise GeneratorMismatch(self._root, f"it made the class {name}")
-        return planned
-
     def _mismatch(self, node: ast.AST) -> GeneratorMismatch:
-        return GeneratorMismatch(self._root, f"it wrote {ast.unparse(node)}")
+        return GeneratorMismatch(self._planned.name, f"it wrote {ast.unparse(node)}")
 
 
 def _constant(node: ast.expr) -> Any:

@@ -22,7 +22,9 @@ _DECIMAL_BITS: Final = 4096  # Python refuses to read or write decimal integers 
 def literal(value: Any) -> PyLiteral:
     """A JSON value as source. Raises `ValueError` for what JSON cannot say: NaN, infinities, other types."""
     match value:
-        case None | bool() | str():
+        case str():
+            return py_string(value)
+        case None | bool():
             return PyLiteral(repr(value))
         case int():
             return PyLiteral(repr(value) if value.bit_length() <= _DECIMAL_BITS else hex(value))
@@ -37,8 +39,11 @@ def literal(value: Any) -> PyLiteral:
 
 
 def py_string(text: str) -> PyLiteral:
-    """A text as source."""
-    return literal(str(text))
+    """A text as source, in double quotes and printable characters."""
+    inner = repr(text)
+    if inner[0] == '"':
+        return PyLiteral(inner)
+    return PyLiteral('"' + inner[1:-1].replace("\\'", "'").replace('"', '\\"') + '"')
 
 
 def docstring(text: str, indent: str = "") -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from codegen.emit.literals import docstring, py_string
+from codegen.emit.literals import WIDTH, docstring, py_string
 from codegen.resources import templates
 
 
@@ -33,7 +33,22 @@ def _environment() -> Environment:
         "number": _number,
         "py_string": py_string,
     }
+    environment.globals["fit"] = fit
     return environment
+
+
+def fit(indent: str, head: str, items: Sequence[str], tail: str, *, explode: bool = False) -> str:
+    """`head` + items + `tail` in as few lines as Black would need: one, or the items on one of their own, or each on
+    its own. `explode` goes from one line straight to the last form, as Black does for imports.
+    """
+    inner = ", ".join(items)
+    if len(f"{indent}{head}{inner}{tail}") <= WIDTH:
+        return f"{indent}{head}{inner}{tail}"
+    opening, closing = ("(", ")") if explode else ("", "")
+    if not explode and len(f"{indent}    {inner}") <= WIDTH:
+        return f"{indent}{head}\n{indent}    {inner}\n{indent}{tail}"
+    body = "".join(f"{indent}    {item},\n" for item in items)
+    return f"{indent}{head}{opening}\n{body}{indent}{closing}{tail}"
 
 
 def _keywords(rules: Mapping[str, bool]) -> str:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from codegen.simulator.schema import schema_problem
 from codegen.simulator.wire import dump_json
 
 
@@ -94,6 +95,9 @@ def _check_tool(tool: Any, place: str) -> None:
     parameters = tool["parameters"]
     if not isinstance(parameters, dict) or not (parameters.get("type") == "object" or "$ref" in parameters):
         raise AgentsError(f"Invalid '{place}.parameters': expected an object schema.", f"{place}.parameters")
+    problem = schema_problem(parameters)
+    if problem is not None:
+        raise AgentsError(f"Invalid '{place}.parameters': {problem}", f"{place}.parameters")
     for flag in ("defer_loading", "async"):
         if flag in tool and not isinstance(tool[flag], bool):
             raise AgentsError(f"Invalid type for '{place}.{flag}': expected a boolean.", f"{place}.{flag}")
@@ -171,7 +175,7 @@ def check_content(content: Any, place: str) -> None:
     fields = {"input_text": "text", "input_image": "image_url"}
     for index, part in enumerate(content):
         where = f"{place}[{index}]"
-        kind = part.get("type") if isinstance(part, dict) else None
+        kind = str(part.get("type")) if isinstance(part, dict) else ""
         if kind not in fields:
             raise AgentsError(f"Invalid value for '{where}.type': {kind!r}.", f"{where}.type")
         if set(part) != {"type", fields[kind]} or not isinstance(part[fields[kind]], str):

@@ -90,6 +90,8 @@ class Session:
     _keys: dict[str, str] = field(default_factory=dict)
     _queued: list[dict[str, Any]] = field(default_factory=list)
     """Messages of a turn that has not begun yet."""
+    _due: bool = False
+    """Whether the model has something to go on with."""
     _token: int = 0
     """Changes whenever something that was to happen later must not happen any more."""
     _stale_views: list[dict[str, Any]] = field(default_factory=list)
@@ -182,32 +184,32 @@ class Session:
             self._go_stale(target, before)
         if key is not None:
             self._keys[key] = content
-        later: list[Later] = []
         for event in events:
-            later += self._apply(event)
-        return later
+            self._apply(event)
+        return self._go_on()
 
     def _check(self, events: Sequence[Mapping[str, Any]]) -> tuple[int, int] | None:
         """Checks a batch without any effect; tells the turn and step of the scenario that it leads to."""
         if self.status == "failed":
             raise AgentsError("The session has failed.", None, 409)
         answered: dict[tuple[str, str], str] = {}
-        running, target = self.busy, None
+        running, target, ahead = self.busy, None, self.play.copy()
+        live = self.turn.id if self.turn is not None else None
         races: list[_Pending] = []
         for event in events:
             kind = event["type"].removeprefix(INPUT)
             if kind == "cancel":
-                running = False
+                running, live = False, None
             elif kind == "message" and not running:
-                self.play.copy().next_turn(text_of(event["input"]))
-                running, target = True, (self.play.turn + 1, 0)
+                ahead.next_turn(text_of(event["input"]))
+                running, target = True, (ahead.turn, 0)
             elif kind == "tool_result":
-                pending = self._check_tool_result(event, answered, running)
+                pending = self._check_tool_result(event, answered, live)
                 if pending is not None:
                     races += [pending] if pending.races else []
                     target = target or (self.play.turn, self.play.step + 1)
             elif kind != "message":
-                self._check_approval(event)
+                self._check_approval(event, live)
                 target = target or (self.play.turn, self.play.step + 1)
         if races:
             races[0].races -= 1
@@ -215,12 +217,12 @@ class Session:
         return target
 
     def _check_tool_result(
-        self, event: Mapping[str, Any], answered: dict[tuple[str, str], str], running: bool
+        self, event: Mapping[str, Any], answered: dict[tuple[str, str], str], live: str | None
     ) -> _Pending | None:
         """The pending call that a result belongs to; None for a repeated result, which has no effect."""
         turn_id, call_id = event["turn_id"], event["call_id"]
         key, content = (turn_id, call_id), _result_content(event)
-        if key in self._issued and (not running or self.turn is None or self.turn.id != turn_id):
+        if key in self._issued and turn_id != live:
             raise AgentsError(f"Turn {turn_id} has ended; no result is accepted for it.", None, 409)
         known = answered.get(key, self._answered.get(key))
         if known is not None:
@@ -237,9 +239,9 @@ class Session:
             check_result(pending.call, _outcome(event))
         return pending
 
-    def _check_approval(self, event: Mapping[str, Any]) -> None:
+    def _check_approval(self, event: Mapping[str, Any], live: str | None) -> None:
         pending = self._pending_request(event)
-        if pending is None:
+        if pending is None or live is None:
             raise AgentsError(f"Unknown pending request: {event['request_id']}")
         response = event["response"]
         given = response.get("decision", response.get("action"))
@@ -262,34 +264,33 @@ class Session:
             self._staled.add(target)
             self._stale_views = [before] * faults[0].times
 
-    def _apply(self, event: Mapping[str, Any]) -> Sequence[Later]:
+    def _apply(self, event: Mapping[str, Any]) -> None:
+        """What one input changes at once. The model goes on only after the whole batch."""
         kind = event["type"].removeprefix(INPUT)
         if kind == "cancel":
             self._cancel()
-            return []
-        if kind == "message":
-            return self._message(event["input"])
-        if kind == "tool_result":
-            return self._tool_result(event)
-        pending = self._pending_request(event)
-        return self._resolved(pending) if pending is not None else []
+        elif kind == "message":
+            self._message(event["input"])
+        elif kind == "tool_result":
+            self._tool_result(event)
+        elif (pending := self._pending_request(event)) is not None:
+            self._resolved(pending)
 
-    def _message(self, messages: Sequence[dict[str, Any]]) -> Sequence[Later]:
+    def _message(self, messages: Sequence[dict[str, Any]]) -> None:
         if self.busy:  # steers the turn that is running; the scenario goes on as it is
             if self._queued:
                 self._queued += messages
             else:
                 self._add_messages(messages)
                 self._deliver()
-            return []
+            return
         self.play.next_turn(text_of(messages))
-        self._queued = list(messages)
-        return self._next_step()
+        self._queued, self._due = list(messages), True
 
-    def _tool_result(self, event: Mapping[str, Any]) -> Sequence[Later]:
+    def _tool_result(self, event: Mapping[str, Any]) -> None:
         key = event["turn_id"], event["call_id"]
         if key in self._answered:
-            return []
+            return
         pending = next(p for p in self._pending if p.shown.get("call_id") == event["call_id"])
         self._answered[key] = _result_content(event)
         if pending.call is not None:
@@ -306,28 +307,30 @@ class Session:
         self.items.append(item)
         self._emit("turn.item.added", item=item, output_index=None)
         self._deliver()
-        return self._resolved(pending)
+        self._resolved(pending)
 
-    def _resolved(self, pending: _Pending) -> Sequence[Later]:
+    def _resolved(self, pending: _Pending) -> None:
         """One required action is done; the model goes on after the last."""
         self._pending.remove(pending)
         if self._pending:
-            return []
+            return
         self.status = "in_progress"
         if self.turn is not None:
             self.turn.status = "in_progress"
         self.play.next_step()
-        return self._next_step()
+        self._due = True
 
     def connect(self, environment_id: str) -> Sequence[Later]:
         """The environment was connected, which is what an `environment_connection` waits for."""
         for pending in self._pending:
             if pending.shown.get("environment_id") == environment_id:
-                return self._resolved(pending)
+                self._resolved(pending)
+                return self._go_on()
         return []
 
     def _cancel(self) -> None:
         self._token += 1
+        self._due = False
         if self._queued:
             self._begin_turn()
         turn = self.turn
@@ -340,8 +343,11 @@ class Session:
 
     # --- the model ---
 
-    def _next_step(self) -> Sequence[Later]:
-        """Plays the step that the scenario stands at, now or after its delay."""
+    def _go_on(self) -> Sequence[Later]:
+        """Plays the step that is due, now or after its delay."""
+        if not self._due:
+            return []
+        self._due = False
         self.play.begin(self.id)
         delay = self.play.tally.first(DelayFault, self.play.current.faults, "openai_agents")
         if delay is None:
@@ -350,12 +356,12 @@ class Session:
         self._token += 1
         token = self._token
 
-        def go_on() -> Sequence[Later]:
+        def play_later() -> Sequence[Later]:
             if token == self._token:
                 self._play_step()
             return []
 
-        return [Later(delay.seconds, go_on)]
+        return [Later(delay.seconds, play_later)]
 
     def _play_step(self) -> None:
         step = self.play.current

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-import jsonschema_rs
-
+from codegen.simulator.schema import schema_problem
 from codegen.simulator.stage import Stage
 from codegen.simulator.wire import Api, Incoming, Refusal, Reply, Route, load_json
 
@@ -96,11 +95,9 @@ def decode_parameters(parameters: Any) -> dict[str, Any]:
         schema = {key: _plain_value(value) for key, value in parameters.items()}
     if schema.get("type") != "object":
         raise invalid(f"toolConfig.function.parameters.type must be object and is {parameters.get('type')!r}.")
-    try:
-        jsonschema_rs.meta.validate({**schema, "$schema": "https://json-schema.org/draft/2020-12/schema"})
-    except jsonschema_rs.ValidationError as error:
-        place = "/".join(map(str, error.instance_path))
-        raise invalid(f"toolConfig.function.parameters is no JSON Schema: {place}: {error.message}") from error
+    problem = schema_problem(schema)
+    if problem is not None:
+        raise invalid(f"toolConfig.function.parameters is no JSON Schema: {problem}")
     return schema
 
 
@@ -415,7 +412,7 @@ def rfc3339(seconds: int) -> str:
 
 
 def _check_config(config: Any) -> None:
-    kind = config.get("toolConfigType") if isinstance(config, dict) else None
+    kind = str(config.get("toolConfigType")) if isinstance(config, dict) else ""
     if kind not in _TOOL_KINDS:
         raise invalid(f"toolConfig.toolConfigType {kind!r} is unknown.")
     if kind != "FUNCTION_CALLING_TOOL_CONFIG":

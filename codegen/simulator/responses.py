@@ -245,14 +245,13 @@ class Responses:
         play, step = plan.play, plan.play.current
         response = self._response(body, conversation)
         made: dict[str, ModelCall] = {}
-        if plan.extra or step.end != "failed":
+        if plan.extra or step.end in ("completed", "incomplete"):
             response["output"] = self._output(plan, step, body, tools, history, made)
         end = "completed" if plan.extra else step.end
         if end == "incomplete":
             response["incomplete_details"] = {"reason": "max_output_tokens"}
         elif end != "completed":
             response["error"] = {"code": step.error.code, "message": step.error.message}
-            response["output"] = []
         response["status"] = end if end in ("completed", "incomplete") else "failed"
         response["completed_at"] = self._stage.counters.now() if end == "completed" else None
         response["usage"] = _usage(history, response["output"])
@@ -425,7 +424,7 @@ class Responses:
     def create_conversation(self, request: Incoming) -> Reply:
         """A conversation, with or without first items."""
         require_bearer(request.headers)
-        body = request.body if isinstance(request.body, dict) else {}
+        body = _object(request)
         conversation = _Conversation(
             self._stage.counters.next("conv"), self._stage.counters.now(), body.get("metadata") or {}
         )
@@ -454,7 +453,7 @@ class Responses:
     def update_conversation(self, request: Incoming) -> Reply:
         """Replaces the metadata."""
         conversation = self._known_conversation(request)
-        conversation.metadata = (request.body or {}).get("metadata") or {}
+        conversation.metadata = _object(request).get("metadata") or {}
         return Reply(body=_shown(conversation))
 
     def delete_conversation(self, request: Incoming) -> Reply:
@@ -471,7 +470,7 @@ class Responses:
     def add_conversation_items(self, request: Incoming) -> Reply:
         """Adds items to a conversation."""
         conversation = self._known_conversation(request)
-        added = self._checked_items((request.body or {}).get("items"))
+        added = self._checked_items(_object(request).get("items"))
         conversation.items += added
         return Reply(body=page(added, {"order": "asc", "limit": "100"}))
 
@@ -554,6 +553,15 @@ def _take_outputs(play: Play, delivered: _Delivered, outputs: Mapping[str, Any])
     play.offset += len(delivered.calls)
     if not play.calls_ahead:
         play.next_step()
+
+
+def _object(request: Incoming) -> Mapping[str, Any]:
+    """The body of a request; no body means an empty one."""
+    if request.body is None:
+        return {}
+    if not isinstance(request.body, dict):
+        raise openai_refusal(400, "We could not parse the JSON body of your request.")
+    return request.body
 
 
 def _is_user(item: Item) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from codegen.simulator.schema import schema_problem
 from codegen.simulator.strict import strict_problem
 
 
@@ -152,10 +153,13 @@ def _check_tool(tool: Any, place: str) -> list[FunctionTool]:
         raise ResponsesError(
             f"Missing required parameter: '{place}.type'.", f"{place}.type", "missing_required_parameter"
         )
+    kind = str(kind)
     if kind == "namespace":
-        for name in ("name", "description", "tools"):
+        for name, expected in (("name", str), ("description", str), ("tools", list)):
             if name not in tool:
                 raise _missing(f"{place}.{name}")
+            if not isinstance(tool[name], expected):
+                raise _wrong_type(f"{place}.{name}", "a string or a list", tool[name])
         inner = [f for i, entry in enumerate(tool["tools"]) for f in _check_tool(entry, f"{place}.tools[{i}]")]
         return [FunctionTool(f.name, f.definition, f.strict, tool["name"], f.deferred) for f in inner]
     if kind in _HOSTED_TOOLS:
@@ -186,6 +190,9 @@ def _check_function(tool: Mapping[str, Any], place: str) -> FunctionTool:
         raise _wrong_type(f"{place}.parameters", "an object", parameters)
     if parameters is not None and parameters.get("type") != "object":
         raise _bad_schema(name, place, "schema must be a JSON Schema of 'type: \"object\"'.")
+    broken = schema_problem(parameters) if parameters is not None else None
+    if broken is not None:
+        raise _bad_schema(name, place, f"schema is no JSON Schema: {broken}")
     problem = strict_problem(parameters if parameters is not None else {})
     if strict and problem is not None:
         raise _bad_schema(name, place, problem)
@@ -218,6 +225,7 @@ def _check_item(item: Any, place: str) -> dict[str, Any]:
     kind = item.get("type")
     if kind is None:
         kind = "item_reference" if set(item) <= {"id", "type"} and "id" in item else "message"
+    kind = str(kind)
     shape = _SHAPES.get(kind)
     if shape is None:
         known = ", ".join(f"'{name}'" for name in sorted(_SHAPES))
@@ -284,6 +292,9 @@ def _check_content(content: Any, allowed: Sequence[str], place: str) -> None:
                 f"Invalid value: '{kind}'. Supported values are: {known}.", f"{place}[{index}].type", "invalid_value"
             )
         _check_shape(_CONTENT[kind], part, f"{place}[{index}]")
+        for name in _CONTENT[kind].required:
+            if not isinstance(part[name], str):
+                raise _wrong_type(f"{place}[{index}].{name}", "a string", part[name])
 
 
 def output_text(output: Any) -> str:

@@ -57,14 +57,6 @@ class PlaceOrderPayWithInvoice(ToolModel):
     """Days until the payment is due."""
 
 
-class PlaceOrderResultLine(ToolModel):
-    model_config = ConfigDict(extra="forbid")
-
-    sku: Annotated[str, Field(min_length=1)]
-    """The article number."""
-    quantity: Annotated[int, Field(ge=1)] = 1
-
-
 class PlaceOrderArguments(ToolModel):
     """Place an order for a customer and charge it.
 
@@ -82,6 +74,14 @@ class PlaceOrderArguments(ToolModel):
     """How the customer pays."""
     gift_note: Annotated[str | None, Field(max_length=500)] = None
     """A note for the parcel; null for none."""
+
+
+class PlaceOrderResultLine(ToolModel):
+    model_config = ConfigDict(extra="forbid")
+
+    sku: Annotated[str, Field(min_length=1)]
+    """The article number."""
+    quantity: Annotated[int, Field(ge=1)] = 1
 
 
 class PlaceOrderResult(ToolModel):

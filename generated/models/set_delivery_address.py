@@ -25,16 +25,6 @@ class Address(ToolModel):
     """Two letters, as in ISO 3166-1."""
 
 
-class SetDeliveryAddressResult(ToolModel):
-    """Result of the tool set_delivery_address."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    changed: bool
-    reason: str | None
-    """Why the address could not be changed."""
-
-
 class SetDeliveryAddressArguments(ToolModel):
     """Change where an order is delivered. Possible until the order is shipped."""
 
@@ -43,3 +33,13 @@ class SetDeliveryAddressArguments(ToolModel):
     order_id: Annotated[str, Field(pattern="^O[0-9]{8}$")]
     """The order's ID."""
     address: Address
+
+
+class SetDeliveryAddressResult(ToolModel):
+    """Result of the tool set_delivery_address."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    changed: bool
+    reason: str | None
+    """Why the address could not be changed."""

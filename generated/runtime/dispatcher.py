@@ -11,22 +11,22 @@ from __future__ import annotations
 import asyncio
 import difflib
 import fnmatch
-import inspect
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self, cast
 
+from .bounds import concerns_the_caller
 from .calls import Call, CallError, Result
-from .content import Content
-from .errors import HandlersMissing, InvalidArguments, ToolError, UnknownTool, UnserializableOutput
+from .errors import HandlersMissing, InvalidArguments, UnknownTool
 from .hooks import Hooks
 from .journal import Journal
 from .journal.memory import MemoryJournal
-from .journalled import StillRunning, execute_once, key_of
+from .journalled import execute_once, key_of
 from .loopthread import LoopThread
 from .models import ModelRefused, ToolModel
+from .runner import Runner, cancelled, failed, not_implemented
 from .threads import ThreadPool
 from .tools import HandlerMissing, Package, Tool
 from .values import is_object
@@ -73,7 +73,7 @@ class Dispatcher:
         self._hooks = hooks
         self._concurrency = concurrency
         self._pool = ThreadPool(threads)
-        self._timeout = timeout
+        self._runner = Runner(hooks, self._pool, timeout, package.output_limits)
         self._tools: dict[str, Tool[ToolModel]] = {}
         self._loop_thread = LoopThread()
         self._names: tuple[str, ...] = tuple(sorted(package.tools))
@@ -112,7 +112,7 @@ class Dispatcher:
         """
         chosen: set[str] = set()
         for pattern in patterns:
-            fitting = [pattern] if pattern in self._allowed else fnmatch.filter(self._names, pattern)
+            fitting = [pattern] if pattern in self._allowed else [name for name in self._names if fnmatch.fnmatchcase(name, pattern)]
             if not fitting:
                 raise UnknownTool(pattern, self._near(pattern))
             chosen.update(fitting)
@@ -144,7 +144,7 @@ class Dispatcher:
                 self.tool(name).load()
             except HandlerMissing as error:
                 problems.append(str(error))
-            except Exception as error:  # a handler module that cannot be imported is one problem among others
+            except (Exception, SystemExit) as error:  # a module that cannot be imported is one problem among others
                 log.exception("loading the tool %s failed", name)
                 problems.append(f"{name}: {type(error).__name__}: {error}")
         if problems:
@@ -188,14 +188,16 @@ class Dispatcher:
         if self._journal is not None:
             key_of(call)
         hooks = self._hooks
-        if hooks is None or (hooks.on_start is None and hooks.on_finish is None):
-            return await self._execute(call)
+        if hooks is None:
+            return await self._answer(call)
         started = time.perf_counter()
-        if hooks.on_start is not None:
-            _tell(hooks.on_start, call)
-        result = await self._execute(call)
-        if hooks.on_finish is not None:
-            _tell(hooks.on_finish, call, result, time.perf_counter() - started)
+        self._runner.tell(hooks.on_start, call)
+        try:
+            result = await self._answer(call)
+        except BaseException:
+            self._runner.tell(hooks.on_finish, call, cancelled(call), time.perf_counter() - started)
+            raise
+        self._runner.tell(hooks.on_finish, call, result, time.perf_counter() - started)
         return result
 
     async def execute_all(self, calls: Iterable[Call]) -> list[Result]:
@@ -212,20 +214,30 @@ class Dispatcher:
             async with slots:
                 return await self.execute(call)
 
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(call)) for call in calls]
-        return [task.result() for task in tasks]
+        tasks = [asyncio.create_task(one(call)) for call in calls]
+        try:
+            if tasks:
+                await asyncio.wait(tasks)
+        except asyncio.CancelledError:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            raise
+        # A task ends without a result only where a handler cancelled the task that it runs in.
+        return [cancelled(call) if task.cancelled() else task.result() for call, task in zip(calls, tasks, strict=True)]
 
     def execute_sync(self, call: Call) -> Result:
         """`execute` for services without an event loop: runs on one private loop thread."""
-        return self._loop_thread.run(self.execute(call))
+        with self._pool.lending():
+            return self._loop_thread.run(self.execute(call))
 
     def execute_all_sync(self, calls: Iterable[Call]) -> list[Result]:
         """`execute_all` for services without an event loop."""
-        return self._loop_thread.run(self.execute_all(calls))
+        with self._pool.lending():
+            return self._loop_thread.run(self.execute_all(calls))
 
     async def submitted(self, results: Iterable[Result]) -> None:
-        """Notes in the journal that these results were sent and accepted."""
+        """Notes in the journal that these results were sent and accepted. Raises what the journal raises."""
         if self._journal is not None:
             for result in results:
                 await self._journal.submitted(key_of(result.call))
@@ -236,33 +248,44 @@ class Dispatcher:
             self._loop_thread.run(self.submitted(results))
 
     def close(self) -> None:
-        """Ends the idle threads and the private event loop of this dispatcher, and of those made from it."""
+        """Ends the threads and the private event loop of this dispatcher, and of those made from it.
+
+        Calls that run go on to their end; a call that comes later starts new threads.
+        """
         self._pool.close()
         self._loop_thread.close()
 
-    async def _execute(self, call: Call) -> Result:
-        tool = self._find(call)
-        if tool is None:
-            return Result(call, error=self._unknown(call.name))
+    async def _answer(self, call: Call) -> Result:
+        """The result of a call. Raises nothing but what ends the caller's own task."""
         try:
+            tool = self._find(call)
+            if tool is None:
+                return Result(call, error=self._unknown(call))
             args = tool.parse(call.arguments, call.target)
-            handler = tool.handler
+            if tool.handler is None:
+                tool.load()
+            if self._journal is not None:
+                return await execute_once(self._journal, self._runner, tool, call, args)
+            if tool.entry.confirm and (refusal := await self._runner.approve(call)) is not None:
+                return refusal
+            return await self._runner.run(tool, args, call)
         except InvalidArguments as error:
             return Result(call, error=CallError(error.code, _explain(error), error.issues))
         except HandlerMissing as error:
             log.error("%s", error)
-            return _not_implemented(call)
+            return not_implemented(call)
         except ModelRefused:
             log.exception(
                 "the model of %s refused arguments that its schema accepts; this is a fault of toolgen", call.name
             )
-            return _failed(call)
-        except Exception:
-            log.exception("loading the tool %s failed", call.name)
-            return _failed(call)
-        if self._journal is not None:
-            return await execute_once(self._journal, self._hooks, tool, call, args, self._run, self._written)
-        return await self._run(tool, handler, args, call)
+            return failed(call)
+        except BaseException as error:
+            if concerns_the_caller(error):
+                raise
+            if isinstance(error, asyncio.CancelledError):
+                return cancelled(call)
+            log.error("the call of %s failed before or after its handler", call.name, exc_info=error)
+            return failed(call)
 
     def _find(self, call: Call) -> Tool[Any] | None:
         name = call.name
@@ -272,182 +295,22 @@ class Dispatcher:
             return None
         return self._tools.get(name) or self.tool(name)
 
-    async def _approve(self, call: Call) -> Result | None:
-        """The refusal of a call that needs approval, or None when it may run."""
-        ask = self._hooks.approve if self._hooks else None
-        if ask is None:
-            log.warning("the tool %s needs approval and no approve hook is set", call.name)
-            return Result(
-                call, error=CallError("not_approved", "This call needs approval and nobody can give it here.")
-            )
-        try:
-            answer = ask(call)
-            if inspect.isawaitable(answer):
-                answer = await answer
-        except Exception:
-            log.exception("the approve hook failed for %s", call.name)
-            return Result(call, error=CallError("not_approved", "This call needs approval, and asking for it failed."))
-        if answer is True:
-            return None
-        return Result(call, error=CallError("not_approved", "This call was not approved."))
-
-    async def _run(self, tool: Tool[Any], handler: Callable[[Any, Any], Any], args: Any, call: Call) -> Result:
-        """Runs the handler of a call that may run, within its time bound, and writes its output."""
-        if tool.entry.confirm:
-            refusal = await self._approve(call)
-            if refusal is not None:
-                return refusal
-        timeout = tool.entry.timeout if tool.entry.timeout is not None else self._timeout
-        task = cast("asyncio.Task[Any]", asyncio.current_task())
-        before = task.cancelling()
-        deadline: _Deadline | None = None
-        try:
-            if tool.is_async:
-                if timeout is not None:
-                    deadline = _Deadline(task, timeout)
-                value = await handler(args, call)
-            else:
-                value = await self._run_in_thread(handler, args, call, timeout)
-                if inspect.isawaitable(value):  # a plain function that wraps an async one
-                    if timeout is not None:
-                        deadline = _Deadline(task, timeout)
-                    value = await value
-        except BaseException as error:
-            if deadline is not None:
-                deadline.handle.cancel()
-                if deadline.expired and task.uncancel() <= before:
-                    return _timed_out(call, timeout)
-            if isinstance(error, asyncio.CancelledError) and task.cancelling() > before:
-                raise
-            return _ended_badly(call, error, timeout)
-        if deadline is not None:
-            deadline.handle.cancel()
-            if deadline.expired:
-                task.uncancel()  # the handler caught the cancellation and returned all the same: its value counts
-        return self._written(tool, call, value)
-
-    async def _run_in_thread(
-        self, handler: Callable[[Any, Any], Any], args: Any, call: Call, timeout: float | None
-    ) -> Any:
-        job = self._pool.submit(handler, args, call)
-        future = asyncio.wrap_future(job)
-        try:
-            done, _ = await asyncio.wait({future}, timeout=timeout)
-        except asyncio.CancelledError:
-            if job.cancel():
-                raise
-            job.add_done_callback(_late(call.name))
-            raise StillRunning(job) from None
-        if done:
-            return future.result()
-        started = not job.cancel()
-        if started:
-            job.add_done_callback(_late(call.name))
-        raise _TookTooLong(started)
-
-    def _written(self, tool: Tool[Any], call: Call, value: Any) -> Result:
-        """The result of a handler that returned `value`."""
-        try:
-            text = tool.serialize(value)
-        except UnserializableOutput as error:
-            log.error("the output of %s cannot be sent: %s", call.name, error)
-            message = f"The tool ran, but its output cannot be sent: {error}"
-            return Result(call, error=CallError("unserializable_output", message), ran=True)
-        except Exception:
-            log.exception("writing the output of %s failed", call.name)
-            message = "The tool ran, but its output cannot be sent."
-            return Result(call, error=CallError("unserializable_output", message), ran=True)
-        limit = self._package.output_limits.get(call.target)
-        # A character takes at most six bytes in JSON text, so short texts need no counting.
-        if limit is not None and len(text) * 6 > limit:
-            size = len(json.dumps(text, ensure_ascii=False).encode())
-            if size > limit:
-                message = (
-                    f"The tool ran, but its output is too large to send: {size} bytes, at most {limit} are allowed."
-                )
-                return Result(call, error=CallError("output_too_large", message), ran=True)
-        return Result(call, text, value if isinstance(value, Content) else None, ran=True)
-
     def _near(self, name: str) -> list[str]:
-        return difflib.get_close_matches(name, self._names, 3)
+        return difflib.get_close_matches(name[:200], self._names, 3)
 
-    def _unknown(self, name: str) -> CallError:
-        message = str(UnknownTool(name, self._near(name)))
-        if len(self._names) <= 20:
-            message += f" The tools are: {', '.join(self._names)}."
+    def _unknown(self, call: Call) -> CallError:
+        """The names that the model reads are those it knows: the exposed ones of its API."""
+        name = str(call.name)
+        names = [self._package.tools[known].exposed.get(call.target, known) for known in self._names]
+        message = str(UnknownTool(name, difflib.get_close_matches(name[:200], names, 3)))
+        if len(names) <= 20:
+            message += f" The tools are: {', '.join(names)}."
         return CallError("unknown_tool", message)
-
-
-class _TookTooLong(Exception):
-    """A handler in a thread ran into its time bound; `started` tells whether it got a thread at all."""
-
-    def __init__(self, started: bool) -> None:
-        self.started = started
-
-
-class _Deadline:
-    """Cancels a task after some seconds, and remembers that it did. Half the cost of `asyncio.timeout`."""
-
-    __slots__ = ("expired", "handle", "task")
-
-    def __init__(self, task: asyncio.Task[Any], seconds: float) -> None:
-        self.task = task
-        self.expired = False
-        self.handle = asyncio.get_running_loop().call_later(seconds, self._expire)
-
-    def _expire(self) -> None:
-        self.expired = True
-        self.task.cancel()
-
-
-def _tell(hook: Callable[..., None], *facts: Any) -> None:
-    try:
-        hook(*facts)
-    except Exception:
-        log.exception("a hook failed")
-
-
-def _late(name: str) -> Callable[[Any], None]:
-    def note(job: Any) -> None:
-        outcome = "failed" if job.cancelled() or job.exception() is not None else "returned"
-        log.warning("the handler of %s %s after its call had been answered", name, outcome)
-
-    return note
 
 
 def _explain(error: InvalidArguments) -> str:
     """The issues as one text for the model."""
     return "Invalid arguments: " + "; ".join(str(issue) for issue in error.issues) + "."
-
-
-def _ended_badly(call: Call, error: BaseException, timeout: float | None) -> Result:
-    """The result of a handler that raised. Raises the error again where it is meant for the whole process."""
-    if isinstance(error, ToolError):
-        return Result(call, error=CallError("handler_error", str(error) or "The tool failed."), ran=True)
-    if isinstance(error, _TookTooLong):
-        return _timed_out(call, timeout, ran=error.started)
-    if isinstance(error, asyncio.CancelledError):
-        return Result(call, error=CallError("cancelled", "The call was cancelled before it ended."), ran=True)
-    if isinstance(error, NotImplementedError):
-        log.error("the handler of %s is not implemented", call.name, exc_info=error)
-        return _not_implemented(call)
-    if isinstance(error, (Exception, SystemExit)):  # a handler must not end the service
-        log.error("the handler of %s failed", call.name, exc_info=error)
-        return _failed(call)
-    raise error
-
-
-def _failed(call: Call) -> Result:
-    return Result(call, error=CallError("handler_error", "The tool failed for an internal reason."), ran=True)
-
-
-def _not_implemented(call: Call) -> Result:
-    return Result(call, error=CallError("not_implemented", "This tool is not implemented."))
-
-
-def _timed_out(call: Call, timeout: float | None, ran: bool = True) -> Result:
-    did = "finish" if ran else "start"
-    return Result(call, error=CallError("timeout", f"The tool did not {did} within {timeout:g} seconds."), ran=ran)
 
 
 def _part(entries: Sequence[dict[str, Any]], wanted: set[str]) -> list[dict[str, Any]]:

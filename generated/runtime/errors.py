@@ -5,7 +5,7 @@
     ├── UnknownTool            a name that no tool has
     ├── InvalidArguments       arguments that the tool's schema refuses
     │   └── InvalidJSON        arguments that are no JSON object at all
-    ├── UnserializableOutput   a handler's return value that JSON has no word for
+    ├── UnserializableOutput   a handler's return value that cannot be sent
     ├── HandlersMissing        tools without a usable handler, found by `preload`
     └── LoopError              a conversation that cannot go on
         ├── StepLimit          the model asked for tools more often than allowed
@@ -21,6 +21,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from .values import show
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class UnknownTool(ToolgenError, LookupError):
         self.name = name
         self.near = tuple(near)
         hint = f" Did you mean {' or '.join(self.near)}?" if near else ""
-        super().__init__(f'There is no tool "{name}".{hint}')
+        super().__init__(f"There is no tool {show(name)}.{hint}")
 
 
 class InvalidArguments(ToolgenError, ValueError):
@@ -74,10 +76,15 @@ class InvalidJSON(InvalidArguments):
 
 
 class UnserializableOutput(ToolgenError, TypeError):
-    """A handler returned what JSON has no word for; `pointer` is where, as a JSON pointer into the value."""
+    """A handler returned what cannot be sent: what JSON has no word for, or what does not fit the spec's `returns`.
 
-    def __init__(self, message: str, pointer: str = "") -> None:
+    `pointer` is where, as a JSON pointer into the value. `issues` say how the value misses `returns`; they quote it, the
+    text of the error does not.
+    """
+
+    def __init__(self, message: str, pointer: str = "", issues: Sequence[Issue] = ()) -> None:
         self.pointer = pointer
+        self.issues = tuple(issues)
         super().__init__(message)
 
 

@@ -9,6 +9,7 @@ The rule (seed: store results by session, turn and call; check what happened bef
 | it has a result | that result is given again; the handler does not run |
 | it runs right now | in this process: its result is awaited; elsewhere: `in_progress` |
 | it was begun and has no result | `read` and `idempotent` tools run again; for `write` the `reconcile` hook decides |
+| a `write` was begun and ran into its time bound | the `reconcile` hook decides; without its word the outcome is unknown |
 | the same key, another tool or other arguments | `call_conflict`; nothing runs |
 | the journal fails | before the handler: it does not run; after it: the result must not be submitted |
 """
@@ -16,33 +17,30 @@ The rule (seed: store results by session, turn and call; check what happened bef
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 import logging
-from collections.abc import Awaitable, Callable
+import threading
+from collections.abc import Awaitable
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, TypeVar
 
+from .bounds import NotStarted, StillRunning
 from .calls import Call, CallError, Result, fingerprint
 from .content import Content, Image, Text
 from .errors import Issue
-from .hooks import Done, Hooks, NotDone, Outcome, Unknown
-from .journal import Begun, Conflict, Interrupted, Journal, Key, Running, Stored
+from .hooks import Done, NotDone
+from .journal import Begun, Conflict, Fresh, Interrupted, Journal, Key, Running, Stored
+from .models import integral
 from .output import encode
+from .runner import Runner
 from .tools import Tool
 
 log = logging.getLogger(__name__)
 
-Run = Callable[[Tool[Any], Callable[[Any, Any], Any], Any, Call], Awaitable[Result]]
-Write = Callable[[Tool[Any], Call, Any], Result]
+T = TypeVar("T")
 
-
-class StillRunning(asyncio.CancelledError):
-    """A cancellation that could not stop the handler, which goes on in its thread as `job`."""
-
-    def __init__(self, job: Future[Any]) -> None:
-        self.job = job
-        super().__init__()
+WAIT = 8.0
+"""Seconds that a call waits for another delivery of the same call before it is answered `in_progress`."""
 
 
 def key_of(call: Call) -> Key:
@@ -54,103 +52,139 @@ def key_of(call: Call) -> Key:
 
 def digest_of(tool: str, args: Any) -> str:
     """A digest of the tool and its arguments, the same for every spelling of the same JSON."""
-    wire = args.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    wire = integral(args.model_dump(mode="json", by_alias=True, exclude_unset=True))
     return fingerprint((tool, json.dumps(wire, sort_keys=True, ensure_ascii=True, separators=(",", ":"))))
 
 
-async def execute_once(
-    journal: Journal, hooks: Hooks | None, tool: Tool[Any], call: Call, args: Any, run: Run, write: Write
-) -> Result:
-    """Runs `call` unless the journal knows its result.
-
-    `run` runs the handler and raises nothing but cancellation; `write` makes the result of a value.
-    """
+async def execute_once(journal: Journal, runner: Runner, tool: Tool[Any], call: Call, args: Any) -> Result:
+    """Runs `call` unless the journal knows its result. Raises nothing but what ends the caller's own task."""
     key = key_of(call)
+    digest = digest_of(tool.name, args)
+    refusal: Result | None = None
     try:
-        begun = await _begin(journal, key, digest_of(tool.name, args))
+        begun = await _begin(journal, key, digest)
+        if tool.entry.confirm and isinstance(begun, Fresh):
+            # People may take hours to decide. No intent stands meanwhile, or a restart would find a call that was
+            # interrupted, where none had begun.
+            await journal.release(key, ran=False)
+            refusal = await runner.approve(call)
+            begun = await _begin(journal, key, digest)
     except Exception:
         log.exception("the journal cannot store the intent of %s", call.name)
         return Result(call, error=CallError("journal_unavailable", "The call was not run: its record cannot be kept."))
-    if isinstance(begun, Stored):
-        return from_record(call, begun.record)
-    if isinstance(begun, Running):
-        return Result(call, error=CallError("in_progress", "This call is already running."))
-    if isinstance(begun, Conflict):
-        log.error(
-            "call %s of session %s comes again with another tool or other arguments", call.call_id, call.session_id
-        )
-        message = "This call id was used before for another call; nothing was run."
-        return Result(call, error=CallError("call_conflict", message))
-    is_write = tool.entry.effect == "write"
+    if not isinstance(begun, (Fresh, Interrupted)):
+        return _known(call, begun)
+    if refusal is not None:
+        result = refusal if isinstance(begun, Fresh) else _unknown(call)
+    else:
+        try:
+            result = await _run(runner, tool, call, args, begun)
+        except StillRunning as error:
+            _finish_later(journal, key, error.job)
+            raise
+        except BaseException as error:
+            await _release(journal, key, ran=isinstance(begun, Interrupted) or not isinstance(error, NotStarted))
+            raise
     try:
-        if is_write and isinstance(begun, Interrupted):
-            result = await _reconcile(hooks, tool, call, args, run, write)
-        else:
-            result = await run(tool, tool.handler, args, call)
-        if is_write and result.ran and result.error and result.error.code in ("timeout", "cancelled"):
-            result = _unknown(call)  # the handler began, and nobody can say how far it came
-    except StillRunning as error:
-        _release_after(journal, key, error.job)
-        raise
-    except BaseException:
-        await _release(journal, key)
-        raise
-    try:
-        await journal.finish(key, to_record(result))
+        await _completed(journal.finish(key, to_record(result)))
     except Exception:
         log.exception("the journal cannot store the result of %s", call.name)
+        await _release(journal, key, ran=True)  # else it would count as running for as long as this process lives
         message = "The call was run, but its result cannot be kept."
         return Result(call, error=CallError("journal_unavailable", message), ran=True)
     return result
 
 
 async def _begin(journal: Journal, key: Key, digest: str) -> Begun:
-    """Claims the key. While another caller runs the call, its end is awaited for some seconds."""
-    pause = 0.002
-    while isinstance(begun := await journal.begin(key, digest), Running) and pause < 8:  # some eight seconds in all
+    """Claims the key. While another delivery of the call runs, its end is awaited for some seconds."""
+    pause, waited = 0.002, 0.0
+    while True:
+        begin = asyncio.ensure_future(journal.begin(key, digest))
+        try:
+            begun = await _completed(begin)
+        except asyncio.CancelledError:
+            if begin.done() and not begin.cancelled() and begin.exception() is None:
+                if isinstance(claim := begin.result(), (Fresh, Interrupted)):
+                    await _release(journal, key, ran=isinstance(claim, Interrupted))
+            raise
+        if not isinstance(begun, Running) or waited >= WAIT:
+            return begun
         await asyncio.sleep(pause)
-        pause *= 2
-    return begun
+        waited += pause
+        pause = min(pause * 2, 0.25)
 
 
-async def _release(journal: Journal, key: Key) -> None:
+async def _completed(writing: Awaitable[T]) -> T:
+    """The outcome of a write. A cancellation waits for its end, so that it is known what the journal holds."""
+    task = asyncio.ensure_future(writing)
     try:
-        await asyncio.shield(journal.release(key))
-    except Exception:
-        log.exception("the journal cannot note that a call was given up")
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})  # the second cancellation does not wait
+        raise
 
 
-def _release_after(journal: Journal, key: Key, job: Future[Any]) -> None:
-    """Gives the claim up when the handler has ended: until then nobody else may run the call."""
-    loop = asyncio.get_running_loop()
+async def _run(runner: Runner, tool: Tool[Any], call: Call, args: Any, begun: Fresh | Interrupted) -> Result:
+    """Runs a call whose key is claimed, as far as it may."""
+    is_write = tool.entry.effect == "write"
+    if is_write and isinstance(begun, Interrupted):
+        outcome = await runner.reconcile(call)
+        if isinstance(outcome, Done):
+            return runner.write(tool, call, outcome.value)
+        if not isinstance(outcome, NotDone):
+            return _unknown(call)
+    result = await runner.run(tool, args, call)
+    if is_write and result.ran and result.error is not None and result.error.code in ("timeout", "cancelled"):
+        # The handler began, and cannot say how far it came. In a thread it may even still run.
+        outcome = await runner.reconcile(call)
+        if isinstance(outcome, Done):
+            return runner.write(tool, call, outcome.value)
+        if not isinstance(outcome, NotDone) or not tool.is_async:
+            return _unknown(call)
+    return result
 
-    def ended(_job: Future[Any]) -> None:
-        try:
-            asyncio.run_coroutine_threadsafe(_release(journal, key), loop)
-        except RuntimeError:  # the loop was closed in between; the claim ends with the process
-            log.warning("a handler ended after its event loop; its call stays claimed by this process")
 
-    job.add_done_callback(ended)
-
-
-async def _reconcile(hooks: Hooks | None, tool: Tool[Any], call: Call, args: Any, run: Run, write: Write) -> Result:
-    outcome: Outcome = Unknown()
-    if hooks is not None and hooks.reconcile is not None:
-        try:
-            answer = hooks.reconcile(call)
-            outcome = await answer if inspect.isawaitable(answer) else answer
-        except Exception:
-            log.exception("the reconcile hook failed for %s", call.name)
-    if isinstance(outcome, Done):
-        return write(tool, call, outcome.value)
-    if isinstance(outcome, NotDone):
-        return await run(tool, tool.handler, args, call)
-    return _unknown(call)
+def _known(call: Call, begun: Stored | Running | Conflict) -> Result:
+    """The answer to a call that must not run."""
+    if isinstance(begun, Stored):
+        return from_record(call, begun.record)
+    if isinstance(begun, Running):
+        return Result(call, error=CallError("in_progress", "This call is already running."))
+    log.error("call %s of session %s comes again with another tool or other arguments", call.call_id, call.session_id)
+    message = "This call id was used before for another call; nothing was run."
+    return Result(call, error=CallError("call_conflict", message))
 
 
 def _unknown(call: Call) -> Result:
     message = "It is not known whether this call had its effect. Do not repeat it; check first."
     return Result(call, error=CallError("outcome_unknown", message))
+
+
+async def _release(journal: Journal, key: Key, *, ran: bool) -> None:
+    try:
+        await _completed(journal.release(key, ran=ran))
+    except Exception:
+        log.exception("the journal cannot note that a call was given up")
+
+
+def _finish_later(journal: Journal, key: Key, job: Future[Any]) -> None:
+    """Stores what a handler comes to that outlived its call. Until it has ended nobody else may run the call."""
+
+    async def store() -> None:
+        result = job.result()
+        try:
+            if isinstance(result, Result):
+                await journal.finish(key, to_record(result))
+            else:
+                await journal.release(key, ran=True)
+        except Exception:
+            log.exception("the journal cannot store the result of a handler that outlived its call")
+
+    def ended(_job: Future[Any]) -> None:
+        # A thread and a loop of its own: the loop of the call may be gone, and the handler's thread belongs to the pool.
+        threading.Thread(target=asyncio.run, args=(store(),), name="toolgen-late", daemon=True).start()
+
+    job.add_done_callback(ended)
 
 
 def to_record(result: Result) -> str:

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
+import weakref
 from collections.abc import Coroutine
 from typing import Any, TypeVar
+
+from .forks import renew_after_fork
 
 T = TypeVar("T")
 
@@ -16,10 +18,13 @@ class LoopThread:
     """Runs coroutines for threads without a loop: one thread, started on first use, not one a call."""
 
     def __init__(self) -> None:
+        self.renew()
+        renew_after_fork(self)
+
+    def renew(self) -> None:
+        """Forgets the loop without ending it."""
         self._lock = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._pid = 0
+        self._running: _Running | None = None
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The outcome of `work`. Interrupting the caller cancels it.
@@ -27,36 +32,73 @@ class LoopThread:
         Raises `RuntimeError` when called on the private loop itself, which would wait for itself for ever.
         """
         try:
-            loop = self._running_loop()
-            if self._thread is threading.current_thread():
-                raise RuntimeError(
-                    "a handler that runs on the event loop cannot wait for another call: await it instead"
-                )
-            future = asyncio.run_coroutine_threadsafe(work, loop)
+            running = self._enter()
         except BaseException:
             work.close()
             raise
         try:
-            return future.result()
-        except BaseException:
-            future.cancel()
-            raise
+            future = asyncio.run_coroutine_threadsafe(work, running.loop)
+            try:
+                return future.result()
+            except BaseException:
+                future.cancel()
+                raise
+        finally:
+            self._leave(running)
 
     def close(self) -> None:
-        """Stops the loop, if it was started."""
+        """Stops the loop, if it was started: at once when it is idle, else after the calls that run. May be used again."""
         with self._lock:
-            loop, thread = self._loop, self._thread
-            self._loop = self._thread = None
-        if loop is not None and thread is not None and self._pid == os.getpid():
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join()
-            loop.close()
+            running, self._running = self._running, None
+            if running is None:
+                return
+            running.closing = True
+            idle = running.users == 0
+        if idle:
+            running.stop()
+            if running.thread is not threading.current_thread():
+                running.thread.join()
 
-    def _running_loop(self) -> asyncio.AbstractEventLoop:
+    def _enter(self) -> _Running:
         with self._lock:
-            if self._loop is None or self._pid != os.getpid():  # a forked child has the loop but not its thread
-                self._loop = asyncio.new_event_loop()
-                self._pid = os.getpid()
-                self._thread = threading.Thread(target=self._loop.run_forever, name="toolgen-loop", daemon=True)
-                self._thread.start()
-            return self._loop
+            running = self._running
+            if running is None or not running.thread.is_alive():
+                running = self._running = _Running()
+                weakref.finalize(self, running.stop)
+            elif running.thread is threading.current_thread():
+                raise RuntimeError(
+                    "a handler that runs on the event loop cannot wait for another call: await it instead"
+                )
+            running.users += 1
+            return running
+
+    def _leave(self, running: _Running) -> None:
+        with self._lock:
+            running.users -= 1
+            last = running.closing and running.users == 0
+        if last:
+            running.stop()
+
+
+class _Running:
+    """A loop, the thread that runs it, and how many calls wait for it."""
+
+    def __init__(self) -> None:
+        self.users = 0
+        self.closing = False
+        started = threading.Event()
+        self.thread = threading.Thread(target=self._work, args=(started,), name="toolgen-loop", daemon=True)
+        self.thread.start()
+        started.wait()
+
+    def stop(self) -> None:
+        try:
+            self.loop.call_soon_threadsafe(self.loop.stop)
+        except RuntimeError:
+            pass  # it is closed already
+
+    def _work(self, started: threading.Event) -> None:
+        with asyncio.Runner() as runner:  # cancels what is left, and closes the loop
+            self.loop = runner.get_loop()
+            started.set()
+            self.loop.run_forever()

@@ -5,13 +5,13 @@ A `str` goes as it is. Everything else becomes compact JSON without ASCII escape
 
 | Python | JSON |
 |---|---|
-| Pydantic model | object by alias; of a generated model only what was set |
-| dataclass, named tuple, mapping | object |
+| Pydantic model or dataclass | object by alias; of a generated model only what was set |
+| other dataclass, named tuple, mapping | object |
 | list, tuple, generator | array |
 | set, frozenset | array, sorted |
 | datetime, date, time | text, ISO 8601 with the offset as it is |
 | timedelta | text, ISO 8601 duration |
-| Decimal, UUID, Path | text |
+| Decimal, UUID, Path, and what Pydantic itself writes as text (URLs, IP addresses, masked secrets) | text |
 | Enum | its value |
 | bytes, bytearray, memoryview | text, base64 |
 | int, bool or None as a key | text, as JSON spells it |
@@ -26,7 +26,7 @@ import base64
 import dataclasses
 import enum
 import math
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import PurePath
@@ -34,69 +34,92 @@ from typing import Any, cast
 from uuid import UUID
 
 from pydantic import BaseModel
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
+from .content import Content, Text
 from .errors import UnserializableOutput
 from .models import ToolModel
 from .values import pointer
 
 MAX_DEPTH = 200
-
-Path = tuple[str | int, ...]
+"""Levels of nesting that an output may have."""
 
 
 def to_text(value: object) -> str:
     """The text of a return value. Raises `UnserializableOutput`."""
+    return write(value)[1]
+
+
+def write(value: object) -> tuple[Any, str]:
+    """A return value in plain JSON terms (dict, list, str, int, float, bool, None), and its text.
+
+    Raises `UnserializableOutput`.
+    """
     if isinstance(value, str) and not isinstance(value, enum.Enum):
-        _characters(value, ())
-        return str(value)
-    return encode(to_plain(value))
+        text = _characters(str.__str__(value), [])
+        return text, text
+    plain = _dump(value, []) if isinstance(value, ToolModel) else value
+    if _is_plain(plain, 1):
+        try:
+            return plain, to_json(plain).decode()
+        except PydanticSerializationError:
+            pass  # a lone surrogate: the walk below names its place
+    plain = _plain(value, [], [])
+    return plain, encode(plain)
 
 
-def to_plain(value: object) -> Any:
-    """A return value in plain JSON terms: dict, list, str, int, float, bool, None. Raises `UnserializableOutput`."""
-    return _plain(value, (), [])
+def content_text(content: Content) -> str:
+    """The text parts of a `Content`, all parts checked. Raises `UnserializableOutput` for a lone surrogate."""
+    for i, part in enumerate(content.parts):
+        _characters(part.text if isinstance(part, Text) else part.url, [i])
+    return content.text
 
 
 def encode(plain: Any) -> str:
     """Compact JSON of a plain value, without ASCII escapes."""
-    try:
-        return to_json(plain).decode()
-    except (PydanticSerializationError, ValueError) as error:  # our own fault: `to_plain` lets nothing else through
-        raise UnserializableOutput(f"the output cannot be written as JSON: {error}") from error
+    return to_json(plain).decode()
 
 
-def _plain(value: Any, path: Path, parents: list[int]) -> Any:
-    if value is None or value is True or value is False or type(value) is int:
+def _is_plain(value: Any, depth: int) -> bool:
+    """Whether nothing in a value needs a rule: the usual case, told quickly. A value that contains itself is too deep."""
+    its_type = _type(value)
+    if its_type is dict:
+        for key in value:
+            if type(key) is not str:
+                return False
+        items = value.values()
+    elif its_type is list:
+        items = value
+    else:
+        return its_type in _SCALARS or (its_type is float and math.isfinite(value))
+    if depth > MAX_DEPTH:
+        return False
+    for item in items:
+        if _type(item) not in _SCALARS and not _is_plain(item, depth + 1):
+            return False
+    return True
+
+
+_SCALARS = frozenset({str, int, bool, type(None)})
+_type: Callable[[Any], Any] = type
+
+
+def _plain(value: Any, path: list[str | int], parents: list[int]) -> Any:
+    """`value` in plain terms. `path` is where it stands and is left there by an error; `parents` are what it is in."""
+    if type(value) in _SCALARS and type(value) is not str:
         return value
-    if type(value) is str:
-        return _characters(value, path)
-    if type(value) is float:
-        return _finite(value, path)
     if isinstance(value, enum.Enum):
         return _plain(value.value, path, parents)
-    scalar = _scalar(value, path)
-    if scalar is not None:
-        return scalar
-    if len(parents) >= MAX_DEPTH:
-        raise UnserializableOutput(f"the output nests deeper than {MAX_DEPTH} levels", pointer(path))
-    if id(value) in parents:
-        raise UnserializableOutput(f"the value at {_place(path)} contains itself", pointer(path))
-    parents.append(id(value))
-    try:
-        return _container(value, path, parents)
-    finally:
-        parents.pop()
-
-
-def _scalar(value: Any, path: Path) -> Any:
-    """The JSON scalar of a value that has one, else None."""
     if isinstance(value, str):
         return _characters(str.__str__(value), path)
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
-        return _finite(float(value), path)
+        if not math.isfinite(value):
+            raise UnserializableOutput(f"{float(value)} at {_place(path)} has no word in JSON", pointer(path))
+        return float(value)
+    if isinstance(value, (Mapping, list, tuple, set, frozenset, BaseModel)):
+        return _container(value, path, parents)
     if isinstance(value, (datetime, date, time)):
         return value.isoformat()
     if isinstance(value, timedelta):
@@ -105,47 +128,95 @@ def _scalar(value: Any, path: Path) -> Any:
         return _characters(str(value), path)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return base64.b64encode(bytes(cast("bytes", value))).decode("ascii")
+    return _container(value, path, parents)
+
+
+def _container(value: Any, path: list[str | int], parents: list[int]) -> Any:
+    if len(parents) >= MAX_DEPTH:
+        raise UnserializableOutput(f"the output nests deeper than {MAX_DEPTH} levels", pointer(path))
+    if id(value) in parents:
+        raise UnserializableOutput(f"the value at {_place(path)} contains itself", pointer(path))
+    parents.append(id(value))
+    try:
+        if (fields := _fields(value, path)) is not None:
+            plain: dict[str, Any] = {}
+            for key, member in fields.items():
+                name = _key(key, path)
+                if name in plain:
+                    raise UnserializableOutput(f"two keys at {_place(path)} become {name!r} in JSON", pointer(path))
+                path.append(name)
+                plain[name] = _plain(member, path, parents)
+                path.pop()
+            return plain
+        if isinstance(value, Set):
+            return sorted((_plain(item, path, parents) for item in cast(Any, value)), key=_order)
+        if isinstance(value, (Sequence, Iterator)):
+            items: list[Any] = []
+            for i, item in enumerate(cast(Any, value)):
+                path.append(i)
+                items.append(_plain(item, path, parents))
+                path.pop()
+            return items
+        return _other(value, path, parents)
+    finally:
+        parents.pop()
+
+
+def _fields(value: Any, path: list[str | int]) -> Mapping[Any, Any] | None:
+    """The members of a value that becomes an object, else None."""
+    if isinstance(value, Mapping):
+        return cast("Mapping[Any, Any]", value)  # type: ignore[redundant-cast]  # pyright does not know the parameters
+    if isinstance(value, tuple):
+        named: Any = getattr(cast(Any, value), "_asdict", None)
+        return None if named is None else cast("Mapping[Any, Any]", named())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type) and not _has_serializer(value):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     return None
 
 
-def _container(value: Any, path: Path, parents: list[int]) -> Any:
-    if isinstance(value, BaseModel):
-        dump = value.__pydantic_serializer__.to_python
-        only_set = isinstance(value, ToolModel)
-        fields = dump(value, mode="python", by_alias=True, exclude_unset=only_set, warnings=False)
-        return _plain(fields, path, parents)
-    if isinstance(value, Mapping):
-        return _object(cast(Any, value), path, parents)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        return _object(fields, path, parents)
-    if isinstance(value, tuple) and (named := getattr(cast(Any, value), "_asdict", None)) is not None:
-        return _object(named(), path, parents)
-    if isinstance(value, Set):
-        items = [_plain(item, path, parents) for item in cast(Any, value)]
-        return sorted(
-            items, key=lambda item: (type(item).__name__, item if isinstance(item, str) else "", encode(item))
-        )
-    if isinstance(value, (Sequence, Iterator)):
-        return [_plain(item, (*path, i), parents) for i, item in enumerate(cast(Any, value))]
+def _has_serializer(value: Any) -> bool:
+    return hasattr(cast(Any, type(value)), "__pydantic_serializer__")
+
+
+def _other(value: Any, path: list[str | int], parents: list[int]) -> Any:
+    """What Pydantic knows how to write: its models and dataclasses, and types such as URLs and IP addresses."""
+    if _has_serializer(value):
+        return _plain(_dump(value, path), path, parents)
+    try:
+        written: Any = to_jsonable_python(value)
+    except ValueError:
+        written = None
+    if isinstance(written, str):
+        return _characters(written, path)
     raise UnserializableOutput(f"cannot write the type {type(value).__name__} at {_place(path)} as JSON", pointer(path))
 
 
-def _object(value: Mapping[Any, Any], path: Path, parents: list[int]) -> dict[str, Any]:
-    plain: dict[str, Any] = {}
-    for key, member in value.items():
-        name = _key(key, path)
-        if name in plain:
-            raise UnserializableOutput(f"two keys at {_place(path)} become {name!r} in JSON", pointer(path))
-        plain[name] = _plain(member, (*path, name), parents)
-    return plain
+def _dump(value: Any, path: Sequence[str | int]) -> Any:
+    """The fields of a Pydantic model or dataclass; of a generated model only those that were set."""
+    only_set = isinstance(value, ToolModel)
+    try:
+        return value.__pydantic_serializer__.to_python(value, by_alias=True, exclude_unset=only_set, warnings=False)
+    except ValueError as error:  # Pydantic's word for a model that contains itself, and for a serializer that failed
+        name = type(value).__name__
+        raise UnserializableOutput(f"the {name} at {_place(path)} cannot be dumped", pointer(path)) from error
 
 
-def _key(key: Any, path: Path) -> str:
+def _order(item: Any) -> tuple[int, float, str]:
+    """Sorts the members of a set: null and booleans, numbers by size, text, the rest by its JSON."""
+    if isinstance(item, bool) or item is None:
+        return (0, 0.0, encode(item))
+    if isinstance(item, (int, float)):
+        return (1, item, "")
+    return (2, 0.0, item) if isinstance(item, str) else (3, 0.0, encode(item))
+
+
+def _key(key: Any, path: Sequence[str | int]) -> str:
+    if type(key) is str:
+        return _characters(key, path)
     if isinstance(key, enum.Enum):
         key = key.value
     if isinstance(key, str):
-        return str(_characters(str.__str__(key), path))
+        return _characters(str.__str__(key), path)
     if key is None:
         return "null"
     if isinstance(key, bool):
@@ -155,19 +226,13 @@ def _key(key: Any, path: Path) -> str:
     raise UnserializableOutput(f"a key at {_place(path)} is of type {type(key).__name__}, not text", pointer(path))
 
 
-def _characters(text: str, path: Path) -> str:
+def _characters(text: str, path: Sequence[str | int]) -> str:
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError:
             raise UnserializableOutput(f"the text at {_place(path)} holds a lone surrogate", pointer(path)) from None
     return text
-
-
-def _finite(number: float, path: Path) -> float:
-    if not math.isfinite(number):
-        raise UnserializableOutput(f"{number} at {_place(path)} has no word in JSON", pointer(path))
-    return number
 
 
 def _duration(value: timedelta) -> str:
@@ -182,6 +247,6 @@ def _duration(value: timedelta) -> str:
     return f"{sign}P{days}T{seconds}S" if value.seconds or value.microseconds or not days else f"{sign}P{days}"
 
 
-def _place(path: Path) -> str:
+def _place(path: Sequence[str | int]) -> str:
     """The place as people write it: `$.rows[2].total`."""
     return "$" + "".join(f"[{token}]" if isinstance(token, int) else f".{token}" for token in path)

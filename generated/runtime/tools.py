@@ -15,10 +15,13 @@ from .content import Content
 from .errors import InvalidArguments, InvalidJSON, Issue, UnserializableOutput
 from .gate import Gate
 from .models import ToolModel, instantiate
-from .output import encode, to_plain, to_text
+from .output import content_text, write
 from .readback import PLAIN, ReadBack, mend
 from .values import show
-from .wire import NotAnObject, NotJSON, read_arguments
+from .wire import Arguments, NotAnObject, NotJSON, read_arguments
+
+Handler = Callable[[Any, Any], Any]
+"""Takes the arguments and the call, and gives the result or an awaitable of it."""
 
 Arguments_co = TypeVar("Arguments_co", bound=ToolModel, covariant=True)
 
@@ -79,8 +82,10 @@ class Tool(Generic[Arguments_co]):
         self._gate: Gate | None = None
         self._result_gate: Gate | None = None
         self._model: type[ToolModel] | None = None
-        self._handler: Callable[[Any, Any], Any] | None = None
-        self._is_async = False
+        self.handler: Handler | None = None
+        """The function that runs the tool, once it is loaded."""
+        self.is_async = False
+        """Whether the handler runs on the event loop."""
         self._spec: dict[str, Any] | None = None
 
     @property
@@ -95,7 +100,7 @@ class Tool(Generic[Arguments_co]):
     def description(self) -> str:
         return str(self.spec.get("description") or "")
 
-    def parse(self, arguments: str | bytes | Mapping[str, Any] | None, target: str = "") -> Arguments_co:
+    def parse(self, arguments: Arguments, target: str = "") -> Arguments_co:
         """The model instance of arguments as they arrive: JSON text or a mapping.
 
         `target` names the API they came from, so that what it did to them on the way is undone.
@@ -121,40 +126,28 @@ class Tool(Generic[Arguments_co]):
         if self._gate is None:
             self._load_gate()
         if isinstance(value, Content):
-            return value.text
+            return content_text(value)
+        plain, text = write(value)
         gate = self._result_gate
-        if gate is None:
-            return to_text(value)
-        plain = to_plain(value)
-        if not gate.is_valid(plain):
-            issue = gate.issues(plain)[0]
-            place = f" at {issue.pointer}" if issue.pointer else ""
+        if gate is not None and not gate.is_valid(plain):
+            issues = gate.issues(plain)
+            where = f" at {issues[0].pointer}" if issues[0].pointer else ""
             raise UnserializableOutput(
-                f"the output does not fit the spec's returns{place}: {issue.message}", issue.pointer
+                f"the output does not fit the spec's returns{where}: {issues[0].keyword}", issues[0].pointer, issues
             )
-        return plain if type(plain) is str else encode(plain)
+        return text
 
-    @property
-    def handler(self) -> Callable[[Any, Any], Any]:
-        """The function that runs the tool. Raises `HandlerMissing`, and whatever importing its module raises."""
-        if self._handler is None:
-            found = self._find_handler()
-            self._is_async = inspect.iscoroutinefunction(found) or inspect.iscoroutinefunction(
-                getattr(found, "__call__", None)  # noqa: B004 - an object with an async __call__
-            )
-            self._handler = found
-        return self._handler
-
-    @property
-    def is_async(self) -> bool:
-        """Whether the handler runs on the event loop. Known once `handler` is loaded."""
-        return self._is_async
-
-    def load(self) -> None:
-        """Loads everything now. Raises what is wrong with it."""
+    def load(self) -> Handler:
+        """Loads everything now, and gives the handler. Raises `HandlerMissing`, and whatever importing a module raises."""
         self._load_gate()
         self._load_model()
-        _ = self.handler
+        if self.handler is None:
+            handler = self._find_handler()
+            self.is_async = inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(
+                getattr(handler, "__call__", None)  # noqa: B004 - an object with an async __call__
+            )
+            self.handler = handler
+        return self.handler
 
     def _load_gate(self) -> Gate:
         spec = self.spec
@@ -169,7 +162,7 @@ class Tool(Generic[Arguments_co]):
         self._model = cast("type[ToolModel]", getattr(module, f"{self.entry.prefix}Arguments"))
         return self._model
 
-    def _find_handler(self) -> Callable[[Any, Any], Any]:
+    def _find_handler(self) -> Handler:
         function = self.entry.function
         if self._handlers is not None:
             found = getattr(self._handlers, function, None)
@@ -184,13 +177,13 @@ class Tool(Generic[Arguments_co]):
             try:
                 module = importlib.import_module(name)
             except ModuleNotFoundError as error:
-                if error.name != name:
+                if not f"{name}.".startswith(f"{error.name}."):  # something that the handler itself imports
                     raise
                 raise HandlerMissing(f"{self.name}: there is no module {name}") from None
             found = getattr(module, function, None)
         if not callable(found):
             raise HandlerMissing(f"{self.name}: there is no function {where}")
-        return cast("Callable[[Any, Any], Any]", found)
+        return cast("Handler", found)
 
     def _rules(self, target: str) -> ReadBack:
         rules = self.entry.read_back.get(target)

@@ -15,8 +15,15 @@ def pointer(path: Iterable[str | int]) -> str:
 
 def show(value: Any, limit: int = 60) -> str:
     """A value as short JSON, for messages."""
+    if isinstance(value, str):
+        value = characters(value[: limit + 1])
     text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str)
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def characters(text: str) -> str:
+    """A text without lone surrogates, so that it can be sent; each becomes a question mark."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def kind(value: object) -> str:

@@ -58,7 +58,8 @@ async def on_loop(awaitable: Awaitable[T], seconds: float | None) -> T:
 
     Raises what the function raises, and `TookTooLong`.
     """
-    coroutine = awaitable if isinstance(awaitable, types.CoroutineType) else _coroutine(awaitable)
+    plain = isinstance(awaitable, types.CoroutineType)
+    coroutine = cast("Coroutine[Any, Any, T]", awaitable) if plain else _coroutine(awaitable)
     try:
         waiting = coroutine.send(None)
     except StopIteration as done:

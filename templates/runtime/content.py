@@ -37,16 +37,20 @@ class Content:
     parts: tuple[Text | Image, ...]
 
     def __init__(self, parts: Iterable[Text | Image | str]) -> None:
-        """Raises `TypeError` for a part that is neither."""
+        """Raises `TypeError` for a part that is neither text nor an image."""
         if isinstance(parts, str):
             raise TypeError("Content takes a list of parts")
-        made = tuple(Text(part) if isinstance(part, str) else part for part in parts)
-        for part in made:
-            if not isinstance(part, (Text, Image)):  # the types say so, but not every handler is checked
-                raise TypeError(f"a part of Content is text or an Image, not {type(part).__name__}")
-        object.__setattr__(self, "parts", made)
+        object.__setattr__(self, "parts", tuple(map(_part, parts)))
 
     @property
     def text(self) -> str:
         """The text parts, joined by line breaks."""
         return "\n".join(part.text for part in self.parts if isinstance(part, Text))
+
+
+def _part(part: object) -> Text | Image:
+    if isinstance(part, str):
+        return Text(part)
+    if isinstance(part, (Text, Image)):
+        return part
+    raise TypeError(f"a part of Content is text or an Image, not {type(part).__name__}")

@@ -28,7 +28,7 @@ from .models import ModelRefused, ToolModel
 from .runner import Runner, cancelled, failed, not_implemented
 from .threads import ThreadPool
 from .tools import HandlerMissing, Package, Tool
-from .values import is_object, show
+from .values import is_object
 
 log = logging.getLogger(__name__)
 

@@ -88,6 +88,7 @@ async def execute_once(journal: Journal, runner: Runner, tool: Tool[Any], call: 
         await _completed(journal.finish(key, to_record(result)))
     except Exception:
         log.exception("the journal cannot store the result of %s", call.name)
+        await _release(journal, key, ran=True)  # else it would count as running for as long as this process lives
         message = "The call was run, but its result cannot be kept."
         return Result(call, error=CallError("journal_unavailable", message), ran=True)
     return result

@@ -25,7 +25,7 @@ import base64
 import dataclasses
 import enum
 import math
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import PurePath
@@ -81,7 +81,7 @@ def encode(plain: Any) -> str:
 
 def _is_plain(value: Any, depth: int) -> bool:
     """Whether nothing in a value needs a rule: the usual case, told quickly. A value that contains itself is too deep."""
-    its_type = cast(Any, type(value))
+    its_type = _type(value)
     if its_type is dict:
         for key in value:
             if type(key) is not str:
@@ -94,13 +94,13 @@ def _is_plain(value: Any, depth: int) -> bool:
     if depth > MAX_DEPTH:
         return False
     for item in items:
-        its_type = cast(Any, type(item))
-        if its_type not in _SCALARS and not _is_plain(item, depth + 1):
+        if _type(item) not in _SCALARS and not _is_plain(item, depth + 1):
             return False
     return True
 
 
 _SCALARS = frozenset({str, int, bool, type(None)})
+_type: Callable[[Any], Any] = type
 
 
 def _plain(value: Any, path: list[str | int], parents: list[int]) -> Any:

@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, cast
 
 from pydantic_core import from_json
@@ -71,35 +71,38 @@ def _read(text: str) -> Any:
     return value if _is_sound(value, text) else _explain(text)
 
 
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-_INFINITY = math.inf
-
-
-def _is_sound(root: Any, text: str) -> bool:
-    """Whether `text` has nothing that the fast reader lets pass: numbers beyond a double, duplicate keys, deep nesting.
+def _is_sound(value: Any, text: str) -> bool:
+    """Whether `text` has nothing that the fast reader lets pass: duplicate keys, numbers beyond a double, deep nesting.
 
     Every member costs a colon: a text with as many colons as there are members had no key twice.
     """
-    members = depth = 0
-    level: list[Any] = [[root]]
-    while level:
-        depth += 1
-        if depth > MAX_DEPTH + 1:  # the list around the root is a level too
-            return False
-        below: list[Any] = []
-        for container in level:
-            its_type = cast(Any, type(container))
-            if its_type is dict:
-                members += len(container)
-                container = container.values()
-            for value in container:
-                its_type = cast(Any, type(value))
-                if its_type is dict or its_type is list:
-                    below.append(value)
-                elif its_type is float and (value == _INFINITY or value == -_INFINITY):
-                    return False
-        level = below
+    members = _members([value], 0)
     return members == text.count(":") or members == _STRING.sub("", text).count(":")
+
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_INFINITY = math.inf
+_UNSOUND = -(10**9)
+_type: Callable[[Any], Any] = type
+
+
+def _members(container: Any, depth: int) -> int:
+    """How many members the objects in `container` have together; below zero for what is too large or too deep."""
+    if depth > MAX_DEPTH:
+        return _UNSOUND
+    members = 0
+    if _type(container) is dict:
+        members = len(container)
+        container = container.values()
+    for value in container:
+        its_type = _type(value)
+        if its_type is str:
+            continue
+        if its_type is dict or its_type is list:
+            members += _members(value, depth + 1)
+        elif its_type is float and (value == _INFINITY or value == -_INFINITY):
+            return _UNSOUND
+    return members
 
 
 def _explain(text: str) -> Any:
@@ -184,11 +187,11 @@ def _characters(text: str, path: Sequence[str | int] = ()) -> None:
 
 def _copy(value: Any, path: list[str | int]) -> Any:
     """`value` in plain containers; `path` is where it stands, and is left there by an error."""
-    if value is None or value is True or value is False:
-        return value
     if isinstance(value, str):
         _characters(value, path)
         return value if type(value) is str else str.__str__(value)
+    if value is None or isinstance(value, bool):
+        return value
     if isinstance(value, float):
         if not math.isfinite(value):
             raise NotJSON(f"{value} is no JSON number", pointer(path))

@@ -91,7 +91,8 @@ def _objects(draw: st.DrawFn, depth: int) -> dict[str, Any]:
     inner = _schema(depth - 1)
     schema: dict[str, Any] = {"type": "object"}
     properties = draw(st.dictionaries(names, inner, max_size=4))
-    if properties or draw(st.booleans()):
+    keep_empty = draw(st.booleans())
+    if properties or keep_empty:
         schema["properties"] = properties
     for name, member in properties.items():
         if isinstance(member, dict) and draw(st.integers(0, 3)) == 0:

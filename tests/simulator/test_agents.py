@@ -423,6 +423,7 @@ class TestDefinitions:
             (function("bad name"), "name"),
             (function("x" * 65), "name"),
             (function(parameters={"type": "array"}), "object schema"),
+            (function(parameters={"type": "object", "required": "key"}), "/required"),
             ({**function(), "description": " "}, "description"),
             (function(defer_loading="yes"), "defer_loading"),
             (function(defer_loading=True), "requires a tool_search"),

@@ -268,6 +268,7 @@ class TestRequests:
                 function(parameters={**LOOKUP_SCHEMA, "required": []}, strict=True),
                 "Invalid schema for function 'lookup'",
             ),
+            (function(parameters={"type": "object", "required": "key"}, strict=False), "no JSON Schema: /required"),
             (function(handler="x"), "Unknown parameter: 'tools\\[0\\].handler'"),
             (function(defer_loading=True), "tool_search"),
             ({"type": "functions"}, "Invalid value: 'functions'"),

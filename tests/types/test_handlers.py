@@ -91,7 +91,7 @@ def expected_lines(project: Path) -> set[str]:
     found = {f"service.py:{number}" for number, line in enumerate(lines, 1) if line.endswith("# expect")}
     dispatch = (project / "generated/dispatch.py").read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(dispatch, 1):
-        if line.startswith(("    _two:", "    _three:", "    from .handlers import four ")):
+        if line.startswith(("        two_module.", "        three_module.", "    from .handlers import four ")):
             found.add(f"dispatch.py:{number}")
     assert len(found) == 8
     return found

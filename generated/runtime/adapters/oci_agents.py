@@ -79,13 +79,26 @@ def read_calls(chat_result: Any, *, session_id: str = "", turn_id: str = "", con
 
 
 def turn_of(chat_result: Any) -> str:
-    """A turn id for the journal, from the ids of the pending actions.
+    """A turn id for the journal, from the actions that wait together.
 
-    Neither the chat result nor its message has an id. The set of actions that wait together is the one thing that
-    comes again when the same answer is delivered again, in whatever order and to whatever process; and a later answer,
-    which waits for other actions, has another set.
+    Neither the chat result nor its message has an id. The set of pending actions is the one thing that comes again when
+    the same answer is delivered again, in whatever order and to whatever process. Names and arguments belong to it,
+    because nothing promises that a session uses an action's id only once.
     """
-    return fingerprint(sorted(action_id_of(action) for action in required_actions(chat_result)))[:32]
+    parts: list[tuple[str, str, str]] = []
+    for action in required_actions(chat_result):
+        function = _field(action, "function_call")
+        parts.append((action_id_of(action), str(get(function, "name", "")), _text(get(function, "arguments"))))
+    return fingerprint(part for action in sorted(parts) for part in action)[:32]
+
+
+def _text(arguments: Any) -> str:
+    if isinstance(arguments, str):
+        return arguments
+    try:
+        return json.dumps(arguments, sort_keys=True)
+    except (TypeError, ValueError, RecursionError):  # the dispatcher will refuse them; here the id has to do
+        return ""
 
 
 def other_actions(chat_result: Any) -> list[Action]:

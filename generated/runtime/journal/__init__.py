@@ -72,8 +72,12 @@ class Journal(Protocol):
         """Stores the result of a claimed call."""
         ...
 
-    async def release(self, key: Key) -> None:
-        """Gives a claim up without a result: whether the handler ran is unknown from now on."""
+    async def release(self, key: Key, *, ran: bool) -> None:
+        """Gives a claim up without a result.
+
+        With `ran`, the handler may have begun: what it did is unknown from now on, and the next `begin` says
+        `Interrupted`. Without, the intent is taken back, and the next `begin` says `Fresh`.
+        """
         ...
 
     async def submitted(self, key: Key) -> None:

@@ -28,6 +28,8 @@ class MemoryJournal:
         self._lock = threading.Lock()
         self._limit = limit
         self._entries: dict[Key, _Entry] = {}
+        self._ended: dict[Key, None] = {}
+        """The calls with a result, oldest first."""
 
     async def begin(self, key: Key, digest: str) -> Begun:
         with self._lock:
@@ -50,24 +52,22 @@ class MemoryJournal:
             entry = self._entries[key]
             entry.record = record
             entry.running = False
-            self._forget()
+            self._ended[key] = None
+            while self._limit is not None and len(self._ended) > self._limit:
+                oldest = next(iter(self._ended))
+                del self._ended[oldest], self._entries[oldest]
 
-    async def release(self, key: Key) -> None:
+    async def release(self, key: Key, *, ran: bool) -> None:
         with self._lock:
-            self._entries[key].running = False
+            if ran:
+                self._entries[key].running = False
+            else:
+                del self._entries[key]
 
     async def submitted(self, key: Key) -> None:
         with self._lock:
             if (entry := self._entries.get(key)) is not None:
                 entry.submitted = True
-
-    def _forget(self) -> None:
-        """Drops the oldest ended calls beyond the limit."""
-        if self._limit is None or len(self._entries) <= self._limit:
-            return
-        ended = [key for key, entry in self._entries.items() if entry.record is not None]
-        for key in ended[: len(self._entries) - self._limit]:
-            del self._entries[key]
 
     def is_submitted(self, key: Key) -> bool:
         """Whether the result of this call was sent and accepted."""

@@ -16,7 +16,7 @@ import logging
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from ..adapters.openai_agents import (
     ENVIRONMENT_CONNECTION,
@@ -45,6 +45,8 @@ from ..steps import END, Ask, Close, Invoke, Next, Sleep, Step, Steps, Submitted
 from ..turn import CallsReceived, OnEvent, ResultsReady, Turn, run_calls
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 OnAction = Callable[[Any], Any]
 """Gets a required action that is no function call and gives the input event, or events, to send for it (see
@@ -124,29 +126,29 @@ def converse(
         UnhandledAction: the session waits for an action and there is no `on_action`. Nothing of it ran.
         ResultsNotStored: the journal failed; nothing was submitted.
         LoopError: there is no turn to go on with, or the stream kept ending without a word.
-        ValueError: not exactly one of `session_id` and `create`, or a new session without input.
+        ValueError: not exactly one of `session_id` and `create`, an empty input, or a new session without one.
         Whatever the client raises and is no documented condition of the API.
     """
     if (session_id is None) == (create is None):
         raise ValueError("give either session_id or create")
     worker = _Worker(dispatcher, client, session_id or "", context, on_event, on_action)
+    messages = None if create is not None or input is None else write_input(input)
     first: Step | None = None
     if create is not None:
         first = _creation(dispatcher, client, create, input, tools, register is not False)
     elif register:
         entries = {"tools": _entries(dispatcher, tools)}
         yield Invoke(client.beta.agents.sessions.update, {"session_id": worker.session_id, "agent": entries})
-    follower = _Follower(worker, None if create is not None or input is None else write_input(input), first)
+    follower = _Follower(worker, messages, first)
     failures = 0
     while True:
         try:
             return (yield from follower.follow())
         except _Lost as lost:
-            if not follower.may_reconnect:
-                raise lost.error or LoopError("the stream ended before the session had a name") from None
-            failures = 0 if follower.moved else failures
-            if failures == len(RECONNECT_PAUSES):
-                raise lost.error or LoopError(f"the stream of session {worker.session_id} keeps ending") from None
+            error = lost.error or LoopError(f"the stream of session {worker.session_id} keeps ending")
+        failures = 0 if follower.moved else failures
+        if not follower.may_reconnect or failures == len(RECONNECT_PAUSES):
+            raise error
         log.info("the stream of session %s ended before its turn did; connecting again", worker.session_id)
         yield from follower.hang_up()
         yield Sleep(RECONNECT_PAUSES[failures])
@@ -182,13 +184,7 @@ def attend(
         Whatever the client raises and is no documented condition of the API.
     """
     worker = _Worker(dispatcher, client, session_id, context, None, on_action, leave=True)
-    try:
-        while True:
-            session = yield from worker.read()
-            if not (yield from worker.answer(session)):
-                break
-    except _Lost as lost:
-        raise lost.error or LoopError("the connection was lost") from None
+    session = yield from _unchanged(worker.answer_all())
     unhandled = other_actions(session) if on_action is None else []
     if unhandled:
         kinds = ", ".join(sorted({str(get(action, "type", "")) for action in unhandled}))
@@ -207,7 +203,7 @@ def end_turn(dispatcher: Dispatcher, client: Any, /, *, session_id: str) -> Step
     yield Invoke(sessions.events.create, {"session_id": session_id, "events": [{"type": "agent.session.input.cancel"}]})
     status = ""
     for pause in (*CANCEL_PAUSES, None):
-        turn = yield from _newest_turn(client, session_id)
+        turn = yield from _unchanged(_newest_turn(client, session_id))
         status = str(get(turn, "status", ""))
         if status in ("", *_OVER) or pause is None:
             break
@@ -242,6 +238,15 @@ def _request(step: Step) -> Steps[Any]:
         raise
 
 
+def _unchanged(steps: Steps[T]) -> Steps[T]:
+    """The same steps, out of which a lost connection comes as the error that the client raised."""
+    try:
+        return (yield from steps)
+    except _Lost as lost:
+        error = lost.error or LoopError("the connection was lost")
+    raise error
+
+
 class _Worker:
     """Answers what one session waits for, and remembers what it has run and sent."""
 
@@ -271,11 +276,19 @@ class _Worker:
         self._on_action = on_action
         self._leave = leave
         self._received: set[ActionKey] = set()
+        self._reduced: set[ActionKey] = set()
         self._replies: dict[ActionKey, list[Any]] = {}
 
     def read(self) -> Steps[Any]:
         """The session as it is now."""
         return (yield from _request(Invoke(self.client.beta.agents.sessions.retrieve, {"session_id": self.session_id})))
+
+    def answer_all(self) -> Steps[Any]:
+        """Answers what the session waits for until it waits for nothing new; gives the session as last read."""
+        while True:
+            session = yield from self.read()
+            if not (yield from self.answer(session)):
+                return session
 
     def settled(self, session: Any) -> bool:
         """Whether nothing that a session lists is without an answer."""
@@ -311,6 +324,8 @@ class _Worker:
     def _run(self, calls: list[Call]) -> Steps[None]:
         """Runs the calls that have no result yet. One that another worker is running stays without."""
         calls = [call for call in calls if call_key(call) not in self.results]
+        if not calls:
+            return
         new = [call for call in calls if call_key(call) not in self._received]
         if new:
             self.batches += 1
@@ -328,9 +343,10 @@ class _Worker:
 
     def _submit(self, result: Result) -> Steps[None]:
         """Sends one result, or finds out that nobody waits for it any more."""
-        key, variant = call_key(result.call), ""
+        key = call_key(result.call)
         pauses = iter(RACE_PAUSES)
         while True:
+            variant = "smaller" if key in self._reduced else ""
             refusal = yield from self._send([write_result(result)], idempotency_key(result, variant))
             if refusal is None:
                 break
@@ -338,8 +354,8 @@ class _Worker:
                 yield Sleep(pause)
             elif is_too_large(refusal) and not variant:
                 log.error("the service refused the output of %s for its size", result.name)
-                result, variant = smaller(result), "smaller"
-                self.results[key] = result
+                self._reduced.add(key)
+                result = self.results[key] = smaller(result)
             elif (yield from self._gone(key, refusal)):
                 return
         self.accepted.add(key)
