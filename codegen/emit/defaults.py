@@ -30,6 +30,7 @@ from codegen.schema.typeset import (
     StringType,
     Type,
     UnionType,
+    class_keys,
     members,
 )
 from codegen.schema.view import ClassView, Default
@@ -97,9 +98,12 @@ class DefaultPrinter:
         made = self._expression(value, type_)
         if not isinstance(value, (list, dict)):
             return made.text
+        if isinstance(type_, ClassType):
+            return f"Field(default_factory=lambda: {made.text})"
         constructor = expression(type_, self._names)
-        if not value and not made.makes_models:
-            return f"Field(default_factory={constructor})"
+        if not value:
+            # A class may not be there yet when the class that mentions it is made.
+            return f"Field(default_factory={f'lambda: {constructor}()' if any(class_keys(type_)) else constructor})"
         return f"Field(default_factory=lambda: {made.text if made.inferred else f'{constructor}({made.text})'})"
 
     def _chosen(self, value: Any, type_: Type) -> Type:

@@ -1,76 +1,71 @@
-"""One schema of a tool, with what several checks ask of it, worked out once and only when asked."""
+"""One schema of a tool, with what several checks ask of it, worked out once and only when it is asked for."""
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, Final, Literal
-from urllib.parse import quote
-
-import jsonschema_rs
+from typing import Any, Literal, TypeAlias
 
 from codegen.diagnostics import Diagnostic, Severity
+from codegen.passes.judge import Judge
 from codegen.passes.mend import Mend, with_mends
 from codegen.passes.possible import Possibilities
-from codegen.schema.dialects import URIS
+from codegen.schema.dialects import dialect_of, walk
 from codegen.schema.references import Document
 from codegen.specs.tool import Tool
 
-Part = Literal["parameters", "returns"]
-
-_ROOT: Final = "urn:toolgen:schema"
-
-
-class Judge:
-    """Says whether a value is valid against a subschema, by the validator that is the gate at run time."""
-
-    def __init__(self, document: Document) -> None:
-        self._document = document
-        self._single: dict[str, jsonschema_rs.Validator | None] = {}
-
-    def is_valid(self, pointer: str, value: Any) -> bool | None:
-        """Whether `value` is valid against the schema at `pointer`; None where that cannot be told.
-
-        It cannot where references depend on the way that leads to a schema.
-        """
-        if self._document.is_dynamic:
-            return None
-        validator = self._validators.get(f"#{pointer}") or self._alone(pointer)
-        try:
-            return None if validator is None else validator.is_valid(value)
-        except ValueError:  # a number that is none, such as a default of 1e400
-            return None
-
-    @cached_property
-    def _schema(self) -> Any:
-        root = self._document.root
-        return {**root, "$schema": URIS[self._document.dialect]} if isinstance(root, dict) else root
-
-    @cached_property
-    def _validators(self) -> Any:
-        """Validators by pointer; some subschemas of resources with an `$id` of their own are missing in it."""
-        try:
-            return jsonschema_rs.validator_map_for(self._schema, validate_formats=False, offline=True)
-        except (ValueError, jsonschema_rs.ReferencingError):
-            return {}
-
-    def _alone(self, pointer: str) -> jsonschema_rs.Validator | None:
-        if pointer not in self._single:
-            there = {"$schema": URIS[self._document.dialect], "$ref": f"{_ROOT}#{quote(pointer)}"}
-            try:
-                registry = jsonschema_rs.Registry([(_ROOT, self._schema)])
-                made = jsonschema_rs.validator_for(there, registry=registry, validate_formats=False, offline=True)
-            except (ValueError, jsonschema_rs.ReferencingError):
-                made = None
-            self._single[pointer] = made
-        return self._single[pointer]
+Part: TypeAlias = Literal["parameters", "returns"]
 
 
 class ToolSchema:
-    """The schema of a tool's arguments or of its result."""
+    """The schema of a tool's arguments or of its result. It has compiled before."""
 
     def __init__(self, tool: Tool, part: Part) -> None:
         self.tool = tool
         self.part = part
-        self.root: Any = tool.parameters if part == "parameters" else tool.returns
         self.dialect = tool.dialect
+        self._root: Any = tool.parameters if part == "parameters" else tool.returns
+
+    @cached_property
+    def places(self) -> list[tuple[str, dict[str, Any]]]:
+        """All schemas in it that are objects, with their pointers, but for those of other dialects."""
+        found: list[tuple[str, dict[str, Any]]] = []
+        foreign: list[str] = []
+        for pointer, schema in walk(self._root):
+            if not isinstance(schema, dict):
+                continue
+            if pointer and "$schema" in schema and dialect_of(schema) != self.dialect:
+                foreign.append(f"{pointer}/")
+            elif not foreign or not f"{pointer}/".startswith(tuple(foreign)):
+                found.append((pointer, schema))
+        return found
+
+    @cached_property
+    def document(self) -> Document:
+        return Document(self._root, self.dialect)
+
+    @cached_property
+    def judge(self) -> Judge:
+        is_dynamic = any("$dynamicRef" in schema or "$recursiveRef" in schema for _, schema in self.places)
+        return Judge(self._root, self.dialect, is_dynamic=is_dynamic)
+
+    @cached_property
+    def possible(self) -> Possibilities:
+        return Possibilities(self.document, self.judge)
+
+    def hides(self, schema: dict[str, Any]) -> bool:
+        """Whether a `$ref` in `schema` makes everything beside it void."""
+        return "$ref" in schema and self.dialect in ("draft4", "draft6", "draft7") and isinstance(schema["$ref"], str)
+
+    def problem(
+        self, code: str, below: str, message: str, hint: str = "", *mends: Mend, severity: Severity | None = None
+    ) -> Diagnostic:
+        """A problem at the pointer `below` of the schema, with the mends that a program can make."""
+        found = self.tool.problem(code, message, hint, part=self.part, below=below)
+        return with_mends(replace(found, severity=severity) if severity is not None else found, *mends)
+
+
+def schemas_of(tool: Tool) -> list[ToolSchema]:
+    """The schemas of a tool: of its arguments, and of its result where it has one."""
+    parts: list[Part] = ["parameters"] if tool.returns is None else ["parameters", "returns"]
+    return [ToolSchema(tool, part) for part in parts]

@@ -129,10 +129,24 @@ IDLE_VALUES: Final[dict[str, tuple[Any, ...]]] = {
 """Values with which a keyword says nothing worth a word where it does not act: some generators write them always."""
 
 COUNTERPARTS: Final = (
-    {"number": "minimum", "string": "minLength", "array": "minItems", "object": "minProperties"},
-    {"number": "maximum", "string": "maxLength", "array": "maxItems", "object": "maxProperties"},
+    {"number": "minimum", "integer": "minimum", "string": "minLength", "array": "minItems", "object": "minProperties"},
+    {"number": "maximum", "integer": "maximum", "string": "maxLength", "array": "maxItems", "object": "maxProperties"},
 )
 """Keywords that say the same of different types."""
+
+BELIEVED: Final[dict[str, str]] = {
+    "min": 'did you mean "minimum"?',
+    "max": 'did you mean "maximum"?',
+    "minlen": 'did you mean "minLength"?',
+    "maxlen": 'did you mean "maxLength"?',
+    "regex": 'did you mean "pattern"?',
+    "choices": 'did you mean "enum"?',
+    "options": 'did you mean "enum"?',
+    "values": 'did you mean "enum"?',
+    "fields": 'did you mean "properties"?',
+    "optional": "a property is optional as long as `required` does not list it",
+}
+"""Words that are taken for keywords and are none, in lower case, and what to do."""
 
 TYPE_WORDS: Final[dict[str, str]] = {
     word: name

@@ -69,7 +69,7 @@ class Rules:
             schema = self._document.at(conjunct)
             for keyword, kinds, phrase in _LIMITS:
                 if keyword in schema and keyword not in carried and _applies(members, kinds):
-                    lines[phrase.format(_short(schema[keyword]))] = None
+                    lines[_counted(phrase, schema[keyword])] = None
             for keyword, kinds, phrase in _FORMS:
                 if schema.get(keyword, False) is not False and _applies(members, kinds):
                     lines[phrase] = None
@@ -145,6 +145,11 @@ def _applies(members: tuple[Type, ...], kinds: tuple[type, ...]) -> bool:
     return any(isinstance(member, kinds) for member in members)
 
 
+def _counted(phrase: str, value: Any) -> str:
+    """A phrase with its value; one of something is not said in the plural."""
+    return (phrase.removesuffix("s") if value == 1 else phrase).format(_short(value))
+
+
 def _short(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = "\\n".join(text.splitlines())
@@ -170,7 +175,7 @@ def _keys(schema: dict[str, Any]) -> list[str]:
         lines.append("names of keys have a given form")
     for keyword, phrase in (("minProperties", "at least {} keys"), ("maxProperties", "at most {} keys")):
         if keyword in schema:
-            lines.append(phrase.format(_short(schema[keyword])))
+            lines.append(_counted(phrase, schema[keyword]))
     return lines
 
 

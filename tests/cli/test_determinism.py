@@ -1,4 +1,4 @@
-"""Same specs, same bytes: whatever the hash seed, working directory, locale, time zone or neighbouring configuration."""
+"""Same specs, same bytes, whatever the hash seed, working directory, locale, time zone or configuration beside them."""
 
 from __future__ import annotations
 

@@ -15,45 +15,28 @@ from oci.circuit_breaker import NoCircuitBreakerStrategy
 from oci.generative_ai_agent import GenerativeAiAgentClient
 from oci.generative_ai_agent_runtime import GenerativeAiAgentRuntimeClient
 from oci.retry import NoneRetryStrategy
-from oci.signer import AbstractBaseSigner
+
+from examples.unsigned_oci import CONFIG, NoSigner
 
 AGENT = "ocid1.genaiagent.oc1..agent"
 ENDPOINT = "ocid1.genaiagentendpoint.oc1..endpoint"
 COMPARTMENT = "ocid1.compartment.oc1..compartment"
 
-_CONFIG = {
-    "user": "ocid1.user.oc1..user",
-    "tenancy": "ocid1.tenancy.oc1..tenancy",
-    "fingerprint": ":".join(["00"] * 16),
-    "region": "eu-frankfurt-1",
-    "key_content": "no key: requests are not signed",
-}
-
-
-class Unsigned(AbstractBaseSigner):  # type: ignore[misc]  # the client has no types
-    """Sends requests as they are."""
-
-    def __init__(self) -> None:
-        pass
-
-    def __call__(self, request: Any, enforce_content_headers: bool = True) -> Any:
-        return request
-
 
 def runtime_client(url: str, **options: Any) -> Any:
     """The client of sessions and chat."""
-    return GenerativeAiAgentRuntimeClient(_CONFIG, **_options(url, options))
+    return GenerativeAiAgentRuntimeClient(CONFIG, **_options(url, options))
 
 
 def management_client(url: str, **options: Any) -> Any:
     """The client of tools and work requests."""
-    return GenerativeAiAgentClient(_CONFIG, **_options(url, options))
+    return GenerativeAiAgentClient(CONFIG, **_options(url, options))
 
 
 def _options(url: str, options: dict[str, Any]) -> dict[str, Any]:
     return {
         "service_endpoint": url,
-        "signer": Unsigned(),
+        "signer": NoSigner(),
         "retry_strategy": NoneRetryStrategy(),
         "circuit_breaker_strategy": NoCircuitBreakerStrategy(),
         "timeout": (10, 30),

@@ -25,7 +25,7 @@ def problems(parameters: str) -> list[Diagnostic]:
 
 
 def test_the_order_of_the_passes() -> None:
-    assert PASSES == (check_schemas, allocate_names)
+    assert (check_schemas, allocate_names) == PASSES
 
 
 def test_the_faulty_seed_is_explained() -> None:

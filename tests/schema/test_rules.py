@@ -32,9 +32,12 @@ from codegen.schema.view import argument_view, result_view
         ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, []),
         ({"oneOf": [{"type": "number"}, {"type": "integer"}]}, ["exactly one alternative holds (`oneOf`)"]),
         ({"oneOf": [{"const": "a"}, {"const": "b"}]}, []),
-        ({"anyOf": [{"type": "string", "minLength": 3}, {"type": "integer"}]}, ["its alternatives have limits of their own"]),
+        (
+            {"anyOf": [{"type": "string", "minLength": 3}, {"type": "integer"}]},
+            ["its alternatives have limits of their own"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_rules_of_values(schema: Any, rules: list[str]) -> None:
     assert result_view(Document(schema, "2020-12")).rules == rules
 
@@ -49,15 +52,18 @@ def test_rules_of_values(schema: Any, rules: list[str]) -> None:
             ["keys that match `^x-`, `_n$` have a form of their own", "no other keys"],
         ),
         ({"unevaluatedProperties": False}, ["no other keys"]),
-        ({"minProperties": 1, "maxProperties": 3}, ["at least 1 keys", "at most 3 keys"]),
+        ({"minProperties": 1, "maxProperties": 3}, ["at least 1 key", "at most 3 keys"]),
         ({"propertyNames": {"pattern": "^a"}}, ["names of keys have a given form"]),
         ({"dependentRequired": {"card": ["cvv", "name"]}}, ["`card` requires `cvv`, `name`"]),
         ({"dependentSchemas": {"card": {"minProperties": 2}}}, ["further rules with `card`"]),
-        ({"if": {"required": ["a"]}, "then": {"required": ["b"]}}, ["conditions between the fields (`if`, `then`, `else`)"]),
+        (
+            {"if": {"required": ["a"]}, "then": {"required": ["b"]}},
+            ["conditions between the fields (`if`, `then`, `else`)"],
+        ),
         ({"not": {"required": ["a"]}}, ["not of an excluded form (`not`)"]),
         ({"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}, ["exactly one of 2 alternatives holds (`oneOf`)"]),
     ],
-)  # fmt: skip
+)
 def test_rules_of_classes(schema: Any, rules: list[str]) -> None:
     view = argument_view(Document({"type": "object", "properties": {"a": {}}, **schema}, "2020-12"))
     assert isinstance(view.root, ClassType)

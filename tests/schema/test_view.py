@@ -71,17 +71,23 @@ def fields_of(view: ClassView) -> dict[str, FieldView]:
         ({"anyOf": [{"type": "string"}, {"type": "null"}]}, UnionType((STRING, NULL))),
         ({"anyOf": [{"type": "string"}, {"minimum": 3}]}, ANY),
         ({"type": "string", "anyOf": [{"minLength": 3}, {"pattern": "^a"}]}, STRING),
-        ({"oneOf": [{"const": f"v{i}"} for i in range(40)]}, LiteralType(tuple(Constant("str", f"v{i}") for i in range(40)))),
+        (
+            {"oneOf": [{"const": f"v{i}"} for i in range(40)]},
+            LiteralType(tuple(Constant("str", f"v{i}") for i in range(40))),
+        ),
         ({"anyOf": [{"type": "array", "items": {"type": "string", "maxLength": i}} for i in range(40)]}, ANY),
         ({"enum": ["a", "b"], "type": "string"}, LiteralType((Constant("str", "a"), Constant("str", "b")))),
-        ({"allOf": [{"enum": ["a", "b", "c"]}, {"enum": ["a", "z"]}]}, LiteralType((Constant("str", "a"), Constant("str", "z")))),
+        (
+            {"allOf": [{"enum": ["a", "b", "c"]}, {"enum": ["a", "z"]}]},
+            LiteralType((Constant("str", "a"), Constant("str", "z"))),
+        ),
         ({"$ref": "#/$defs/A", "$defs": {"A": {"type": "string"}}}, STRING),
         ({"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/A"}}}, ANY),
         ({"$dynamicRef": "#a", "$defs": {"A": {"$dynamicAnchor": "a", "type": "string"}}}, ANY),
         ({"$ref": "https://elsewhere.example/x"}, ANY),
         ({"not": {"type": "string"}}, ANY),
     ],
-)  # fmt: skip
+)
 def test_types(schema: Any, type_: Type) -> None:
     assert view_of(schema).root == type_
 
@@ -108,17 +114,22 @@ def test_recursion_through_an_object_is_a_class() -> None:
     view = view_of(
         {
             "$ref": "#/$defs/Node",
-            "$defs": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}, "name": {"type": "string"}}}},
+            "$defs": {
+                "Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}, "name": {"type": "string"}}}
+            },
         }
-    )  # fmt: skip
+    )
     node = view.classes[("/$defs/Node",)]
     assert fields_of(node)["next"].type == ClassType(("/$defs/Node",))
 
 
 def test_recursion_without_an_object_is_any_value_and_noted() -> None:
     json_like = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"$ref": "#/$defs/Json"}}]}
-    view = view_of({"$ref": "#/$defs/Json", "$defs": {"Json": json_like}})
-    assert view.root == UnionType((STRING, ListType(ANY)))
+    view = argument_view(
+        Document({"properties": {"a": {"$ref": "#/$defs/Json"}}, "$defs": {"Json": json_like}}, "2020-12")
+    )
+    assert isinstance(view.root, ClassType)
+    assert fields_of(view.classes[view.root.key])["a"].type == UnionType((STRING, ListType(ANY)))
     assert view.widened == {"/$defs/Json": "it contains itself without a named object between"}
 
 
@@ -226,7 +237,10 @@ def test_defaults_and_descriptions_come_from_the_property_first() -> None:
     [
         ({"properties": {"address": "*"}}, NamePath(None, ("Address",))),
         ({"properties": {"orders": {"type": "array", "items": "*"}}}, NamePath(None, ("Orders", "Item"))),
-        ({"properties": {"by-day": {"type": "object", "additionalProperties": "*"}}}, NamePath(None, ("ByDay", "Value"))),
+        (
+            {"properties": {"by-day": {"type": "object", "additionalProperties": "*"}}},
+            NamePath(None, ("ByDay", "Value")),
+        ),
         ({"properties": {"a": {"$ref": "#/$defs/Address"}}, "$defs": {"Address": "*"}}, NamePath("Address")),
         (
             {
@@ -239,9 +253,12 @@ def test_defaults_and_descriptions_come_from_the_property_first() -> None:
         ({"properties": {"a": {"anyOf": ["*", {"type": "string"}]}}}, NamePath(None, ("A", "Option1"))),
         ({"properties": {"a": {"allOf": ["*"]}}}, NamePath(None, ("A",))),
         ({"properties": {"🙂": "*"}}, NamePath(None, ("Field",))),
-        ({"properties": {"a": {"$ref": "#/x-parts/Part"}}, "x-parts": {"Part": "*"}}, NamePath(None, ("XParts", "Part"))),
+        (
+            {"properties": {"a": {"$ref": "#/x-parts/Part"}}, "x-parts": {"Part": "*"}},
+            NamePath(None, ("XParts", "Part")),
+        ),
     ],
-)  # fmt: skip
+)
 def test_classes_are_named_after_their_place(schema: Any, path: NamePath) -> None:
     def fill(part: Any) -> Any:
         if part == "*":
@@ -283,12 +300,17 @@ def test_branches_are_named_after_definitions_tags_or_positions() -> None:
         # Each definition names the next one many times: as many paths as leaves in a tree of that depth.
         {
             "$ref": "#/$defs/d0",
-            "$defs": {f"d{i}": {"anyOf": [{"$ref": f"#/$defs/d{i + 1}"}, {"type": "array", "items": {"$ref": f"#/$defs/d{i + 1}"}}]} for i in range(40)}
+            "$defs": {
+                f"d{i}": {
+                    "anyOf": [{"$ref": f"#/$defs/d{i + 1}"}, {"type": "array", "items": {"$ref": f"#/$defs/d{i + 1}"}}]
+                }
+                for i in range(40)
+            }
             | {"d40": {"type": "string"}},
         },
         {"properties": {f"p{i}": {"type": "object", "properties": {"x": {}}} for i in range(1000)}},
     ],
-)  # fmt: skip
+)
 def test_hostile_schemas_are_given_up_on_in_time(schema: Any) -> None:
     view = argument_view(Document({"type": "object", "properties": {"a": schema}, **schema}, "2020-12"))
     assert view.widened

@@ -11,26 +11,7 @@ from oci.generative_ai_agent_runtime import GenerativeAiAgentRuntimeClient
 from openai import AsyncOpenAI, OpenAI
 
 from codegen.simulator import Simulator
-
-
-class NoSigner(oci.signer.AbstractBaseSigner):  # type: ignore[misc]  # the SDK has no types
-    """Signs nothing, so that no key is needed."""
-
-    def __init__(self) -> None:
-        pass
-
-    def __call__(self, request: Any, enforce_content_headers: bool = True) -> Any:
-        return request
-
-
-# The client checks the form of the configuration, whatever the signer.
-OCI_CONFIG = {
-    "user": "ocid1.user.oc1..test",
-    "tenancy": "ocid1.tenancy.oc1..test",
-    "fingerprint": ":".join(["00"] * 16),
-    "region": "eu-frankfurt-1",
-    "key_content": "none",
-}
+from examples.unsigned_oci import CONFIG, NoSigner
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +30,7 @@ def oci_clients(simulator: Simulator, retry: Any = None) -> OciClients:
         "circuit_breaker_strategy": oci.circuit_breaker.NoCircuitBreakerStrategy(),
         "timeout": (5, 30),
     }
-    return OciClients(
-        GenerativeAiAgentClient(OCI_CONFIG, **options), GenerativeAiAgentRuntimeClient(OCI_CONFIG, **options)
-    )
+    return OciClients(GenerativeAiAgentClient(CONFIG, **options), GenerativeAiAgentRuntimeClient(CONFIG, **options))
 
 
 def openai_client(simulator: Simulator, retries: int = 0) -> OpenAI:

@@ -12,11 +12,11 @@ import oci
 import pytest
 from oci.generative_ai_agent import GenerativeAiAgentClient
 from oci.generative_ai_agent.models import CreateToolDetails, Function, FunctionCallingToolConfig
-from oci.signer import AbstractBaseSigner
 
 from codegen.targets import TargetOptionError, TargetOptions
 from codegen.targets.oci_parameters import decode_parameters
 from codegen.targets.rewriting import RECURSION_DEPTH
+from examples.unsigned_oci import CONFIG, NoSigner
 from tests.targets.support import codes, found, lower, make_tool
 
 
@@ -147,14 +147,6 @@ def test_older_dialects_are_said_in_the_words_of_today() -> None:
     assert lowered.diagnostics == ()
 
 
-class _Unsigned(AbstractBaseSigner):  # type: ignore[misc]  # the client comes without types
-    def __init__(self) -> None:
-        pass
-
-    def __call__(self, request: Any, enforce_content_headers: bool = True) -> Any:
-        return request
-
-
 @pytest.fixture
 def received() -> Iterator[tuple[GenerativeAiAgentClient, list[Any]]]:
     """The vendor's management client, and the bodies that its server got."""
@@ -176,16 +168,9 @@ def received() -> Iterator[tuple[GenerativeAiAgentClient, list[Any]]]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
-    config = {
-        "user": "ocid1.user.oc1..u",
-        "tenancy": "ocid1.tenancy.oc1..t",
-        "fingerprint": ":".join(["00"] * 16),
-        "region": "eu-frankfurt-1",
-        "key_content": "none",
-    }
     client = GenerativeAiAgentClient(
-        config,
-        signer=_Unsigned(),
+        CONFIG,
+        signer=NoSigner(),
         service_endpoint=f"http://127.0.0.1:{server.server_address[1]}",
         retry_strategy=oci.retry.NoneRetryStrategy(),
     )
