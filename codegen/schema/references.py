@@ -34,8 +34,8 @@ class Document:
         self._index("", root, "")
 
     def at(self, pointer: str) -> Any:
-        """The subschema at a pointer that this document gave out: an object or a boolean."""
-        return self._nodes[pointer]
+        """The subschema at `pointer`: an object or a boolean. True, which says nothing, where this document has none."""
+        return self._nodes.get(pointer, True)
 
     def has(self, pointer: str) -> bool:
         """Whether a subschema of this document's own dialect stands at `pointer`."""

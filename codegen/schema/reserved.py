@@ -53,7 +53,7 @@ _PACKAGES: Final = words("""
     psycopg pydantic pydantic_core pytest typing_extensions
     """)
 _HANDLERS: Final = words("""
-    Any Call Content Dispatcher Handlers Protocol Result ToolError
+    Any Awaitable Call Callable Content Dispatcher Handlers Literal Protocol Result ToolError
     bool bytes classmethod dict float frozenset int list object property set staticmethod str super tuple type
     """)
 RESERVED_TOOLS: Final = _STDLIB | _PACKAGES | _HANDLERS

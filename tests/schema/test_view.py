@@ -322,3 +322,9 @@ def test_deep_schemas_are_given_up_on() -> None:
     for _ in range(120):
         schema = {"type": "array", "items": schema}
     assert "it is too large to type" in view_of(schema).widened.values()
+
+
+def test_a_part_in_another_dialect_is_any_value() -> None:
+    other = {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "properties": {"x": {}}}
+    view = arguments_of({"properties": {"a": other, "b": {"type": "array", "items": other}}})
+    assert {wire: each.type for wire, each in fields_of(view).items()} == {"a": ANY, "b": ListType(ANY)}
