@@ -113,7 +113,7 @@ async def ship_parcel(args, call):
 """,
     "place_order": """
 async def place_order(args, call):
-    return {"order": "o-17", "lines": len(args.lines), "total": args.total, "currency": args.currency, "tags": args.tags}
+    return {"order": "o-17", "lines": len(args.lines), "total": args.total, "tags": args.tags, "express": args.express}
 """,
 }
 BARS = {"find_customer": "at most 5", "ship_parcel": "at most 3", "place_order": "no bar"}

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 from codegen.diagnostics import Report
 from codegen.pipeline import compile_package
@@ -20,6 +21,10 @@ from codegen.publish import locked, plan, publish
 
 ROOT = Path(__file__).resolve().parent.parent
 """The checkout."""
+
+# No test measures time; a machine may be as slow as it likes.
+hypothesis_settings.register_profile("toolgen", deadline=None)
+hypothesis_settings.load_profile("toolgen")
 
 BuildPackage = Callable[..., ModuleType]
 

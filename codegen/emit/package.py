@@ -65,9 +65,10 @@ def emit(
     out.files["__init__.py"] = render("init.py.jinja", header=HEADER)
     out.files["dispatch.py"] = _dispatch(catalog, payloads, settings)
     out.files["models/__init__.py"] = render("models_init.py.jinja", header=HEADER)
+    models = _models(catalog, known_model, out.diagnostics)
     for tool in catalog:
         module = _names(tool).module
-        out.files[f"models/{module}.py"] = _model(tool, known_model, out.diagnostics)
+        out.files[f"models/{module}.py"] = models[tool.name]
         out.files[f"schemas/{module}.json"] = pretty_json(to_spec(tool))
     if settings.handlers == "stubs":
         out.stubs["handlers/__init__.py"] = render("handlers_init.py.jinja")
@@ -87,15 +88,17 @@ def pretty_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
-def _model(tool: Tool, known_model: KnownModel | None, diagnostics: list[Diagnostic]) -> str:
-    known = known_model(tool) if known_model is not None else None
-    if known is not None:
-        return known
-    from codegen.emit.models import model_module  # brings in the model generator, which a rebuild may not need
+def _models(catalog: Catalog, known_model: KnownModel | None, diagnostics: list[Diagnostic]) -> dict[str, str]:
+    """The text of each tool's model module, by wire name."""
+    texts = {tool.name: text for tool in catalog if known_model and (text := known_model(tool)) is not None}
+    missing = [tool for tool in catalog if tool.name not in texts]
+    if missing:
+        from codegen.emit.models import model_modules  # brings in the model generator, which a rebuild may not need
 
-    made = model_module(tool)
-    diagnostics.extend(made.diagnostics)
-    return made.text
+        for tool, made in zip(missing, model_modules(missing), strict=True):
+            texts[tool.name] = made.text
+            diagnostics.extend(made.diagnostics)
+    return texts
 
 
 def _names(tool: Tool) -> Any:

@@ -29,10 +29,21 @@ def check_branches(subject: ToolSchema) -> Iterator[Diagnostic]:
             if isinstance(branches, list) and branches:
                 yield from _Union(subject, pointer, keyword, branches).findings()
         for branch in _applied(subject, pointer, schema):
-            told = {(name, place) for each in (pointer, branch) for name, place, _ in subject.possible.unusable(each)}
-            for name, place, reason in subject.possible.unusable(pointer, branch):
-                if (name, place) not in told:
-                    yield unusable(subject, branch, name, place, reason)
+            yield from _unusable_in(subject, pointer, branch)
+
+
+def _unusable_in(subject: ToolSchema, pointer: str, branch: str) -> Iterator[Diagnostic]:
+    """Properties that a branch describes and that the schema around it never allows.
+
+    The other way round is fine: branches may close the object, each with some of the properties described around them.
+    """
+    possible = subject.possible
+    described = possible.members(branch)
+    told = {name for each in (pointer, branch) for name, _, _ in possible.unusable(each)}
+    for name, _, reason in possible.unusable(pointer, branch):
+        own = [place for place in described.get(name, ()) if not place.endswith("/additionalProperties")]
+        if own and name not in told:
+            yield unusable(subject, branch, name, own[0], reason)
 
 
 def _applied(subject: ToolSchema, pointer: str, schema: dict[str, Any]) -> Iterator[str]:
@@ -96,7 +107,7 @@ class _Union:
             same = [other for other in others if bare[other] == bare[index]]
             if same:
                 if same[0] < index:
-                    text = f"it takes the same values as branch {same[0] + 1}, so neither is ever the only one that fits"
+                    text = f"it takes the same values as branch {same[0] + 1}, so neither is ever the only one"
                     yield self._problem(index, text, "remove one of the two, or tell them apart by a `const`")
                 continue
             wider = [other for other in others if self._contains(other, index)]

@@ -52,9 +52,7 @@ def _no_arguments(subject: ToolSchema, verdict: Verdict) -> Iterator[Diagnostic]
 _OBJECT: Final = 'allow "type": "object"'
 
 
-def _finding(
-    subject: ToolSchema, pointer: str, schema: dict[str, Any], verdict: Verdict, reason: Reason
-) -> Diagnostic:
+def _finding(subject: ToolSchema, pointer: str, schema: dict[str, Any], verdict: Verdict, reason: Reason) -> Diagnostic:
     what = "value" if not verdict.kinds else k.noun(reason.kinds)
     message = f"no {what} can be valid here: {_explained(subject, reason)}"
     below = reason.culprit if reason.culprit.startswith(f"{pointer}/") else pointer
@@ -104,7 +102,7 @@ def unusable(subject: ToolSchema, pointer: str, name: str, place: str, reason: R
     """The finding that an optional property can never be given, at its description if that is inside `pointer`."""
     closed = reason.culprit.endswith("/additionalProperties")
     text = "another schema that holds here closes the object without it" if closed else reason.text
-    message = f"the property {shown(name)} can never be given: {text}"
+    message = f"the property {shown(name)} can never be given here: {text}"
     hint = "describe it where the object is closed, or close the object with `unevaluatedProperties` instead"
     below = place if place.startswith(f"{pointer}/") else pointer
     return subject.problem("unsatisfiable", below, message, hint if closed else reason.hint)

@@ -5,12 +5,12 @@ A validator passes over what it does not know, so a misspelt keyword is no error
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import jsonschema_rs
 
-from codegen.diagnostics import Diagnostic
+from codegen.diagnostics import Diagnostic, Severity
 from codegen.passes import kinds as k
 from codegen.passes.mend import Mend, Rename
 from codegen.passes.subject import ToolSchema
@@ -63,7 +63,8 @@ def _unknown(subject: ToolSchema, pointer: str, schema: dict[str, Any], word: st
     elif word not in SILENT:
         near = nearest_keyword(word, subject.dialect)
         if near is None:
-            yield subject.problem("unknown-keyword", below, f"`{word}` is no keyword: it informs only", _advice(schema, word))
+            message = f"`{word}` is no keyword: it informs only"
+            yield subject.problem("unknown-keyword", below, message, _advice(schema, word))
             return
         mends: list[Mend] = []
         if near.sure and near.keyword not in schema and _is_taken(near.keyword, schema[word], subject.dialect):
@@ -101,10 +102,13 @@ def _foreign(subject: ToolSchema, below: str, word: str, value: Any) -> Iterator
     if word == "id" and not (isinstance(value, str) and ("://" in value or value.startswith("#"))):
         yield subject.problem("unknown-keyword", below, "`id` is no keyword: it informs only")
     elif DIALECTS.index(dialect) < DIALECTS.index(keyword.first):
-        hint = FORMERLY.get(word, "")
-        hint = f'{hint}, or say "$schema": "{URIS[keyword.first]}"' if hint else f'say "$schema": "{URIS[keyword.first]}"'
+        newer = f'say "$schema": "{URIS[keyword.first]}"'
+        hint = f"{FORMERLY[word]}, or {newer}" if word in FORMERLY else newer
         message = f"`{word}` came with {keyword.first} and has no effect in {dialect}"
         yield subject.problem("foreign-keyword", below, message, hint)
+    elif word == "dependencies":  # the gate goes on enforcing it
+        message = f"`{word}` is no keyword of {dialect}: other validators may pass over it"
+        yield subject.problem("foreign-keyword", below, message, SUPPLANTED[word], severity=Severity.NOTE)
     else:
         message = f"`{word}` has no effect in {dialect}: {keyword.last} is the last dialect that has it"
         yield subject.problem("foreign-keyword", below, message, SUPPLANTED.get(word, ""))
@@ -145,13 +149,15 @@ def _idle(subject: ToolSchema, pointer: str, schema: dict[str, Any]) -> Iterator
         yield subject.problem("idle-keyword", f"{pointer}/format", message, 'remove it, or write "type": "string"')
     for words, wanted, is_missing in _COMPANIONS:
         idle = [word for word in words if word in schema and KEYWORDS[word].is_of(subject.dialect)]
+        if "if" in idle and subject.counts_evaluated:
+            continue  # what `if` looks at counts as evaluated
         if idle and is_missing(schema):
             message = f"{_listed(idle)} {'has' if len(idle) == 1 else 'have'} no effect without {wanted}"
             hint = f"add {wanted}, or remove it"
             yield subject.problem("idle-keyword", join(pointer, idle[0]), message, hint)
 
 
-_COMPANIONS: Final = (
+_COMPANIONS: Final[tuple[tuple[tuple[str, ...], str, Callable[[dict[str, Any]], bool]], ...]] = (
     (("then", "else"), "`if`", lambda schema: "if" not in schema),
     (("if",), "`then` or `else`", lambda schema: "then" not in schema and "else" not in schema),
     (("minContains", "maxContains"), "`contains`", lambda schema: "contains" not in schema),
@@ -197,5 +203,3 @@ def _idle_hint(idle: Sequence[str], types: set[str]) -> str:
 def _listed(words: Sequence[str]) -> str:
     quoted = [f"`{word}`" for word in words]
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
-
-

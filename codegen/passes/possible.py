@@ -32,6 +32,7 @@ Key: TypeAlias = tuple[str, ...]
 
 GROUPS: Final = ("anyOf", "oneOf")
 _SILENT: Final = frozenset(word for word, keyword in KEYWORDS.items() if not keyword.asserts)
+_TYPE_ONLY: Final = _SILENT | {"type"}
 _PLAIN: Final = _SILENT | {"type", "format"}
 """Keywords beside which nothing but the type can rule a value out."""
 _LISTED: Final = _PLAIN | {"enum", "const"}
@@ -358,8 +359,11 @@ class Possibilities:
                     if not kinds & ~allowed:
                         break
                 kinds &= allowed
+                if keyword == "oneOf":
+                    kinds &= ~_taken_twice(branches)
                 if not kinds:
                     text = f"no branch of `{keyword}` can hold"
+                    text += ", or not as the only one" if keyword == "oneOf" else ""
                     return 0, Reason(k.ALL, text, f"{pointer}/{keyword}", "mend the branches, or what stands beside")
         return kinds, None
 
@@ -474,7 +478,7 @@ class Possibilities:
                 for place in ([prefix[index]] if index < len(prefix) else [rest] if rest is not None else [])
             )
             if not self._inside(key).kinds:
-                text = f"{_name(cause)} asks for {_items(least)} and the one at position {index + 1} cannot be"
+                text = f"{_name(cause)} asks for {_items(least)} and the one at position {index + 1} can have no value"
                 yield Reason(k.ARRAY, text, cause, "mend the schema of that item", key)
                 return
         if least <= positions:
@@ -561,7 +565,7 @@ class Possibilities:
         if not verdict.kinds:
             forbidding = next((each for each in key if self._document.at(each) is False), None)
             if forbidding is None:
-                text = f"the required property {shown} cannot be"
+                text = f"the required property {shown} can have no value"
                 return Reason(k.OBJECT, text, place, "mend the schema of the property", key)
             if forbidding.endswith("/additionalProperties"):
                 text = f"{shown} is required and is none of the properties that `additionalProperties: false` leaves"
@@ -570,10 +574,10 @@ class Possibilities:
         for pointer, schema in held.schemas:
             if "propertyNames" in schema and self._judge.is_valid(f"{pointer}/propertyNames", name) is False:
                 return Reason(k.OBJECT, f"{shown} is required and `propertyNames` refuses it", place, _REQUIRE_NOT)
-            if schema.get("unevaluatedProperties") is False and self._document.dialect not in OLD:
-                if not self._may_evaluate(pointer, name):
-                    text = f"{shown} is required and nothing describes it where `unevaluatedProperties` is false"
-                    return Reason(k.OBJECT, text, place, _missing_hint(name, _described(held)))
+            is_shut = schema.get("unevaluatedProperties") is False and self._document.dialect not in OLD
+            if is_shut and not self._may_evaluate(pointer, name):
+                text = f"{shown} is required and nothing describes it where `unevaluatedProperties` is false"
+                return Reason(k.OBJECT, text, place, _missing_hint(name, _described(held)))
         return None
 
     def _member(self, held: _Held, name: str) -> Key:
@@ -683,6 +687,17 @@ def _enum_hint(values: list[Any], kinds: int) -> str:
     return "mend `type`, or the values"
 
 
+def _taken_twice(branches: Sequence[Any]) -> int:
+    """The kinds of which two branches take every value, so that `oneOf` takes none."""
+    once = twice = 0
+    for branch in branches:
+        if branch is True or (isinstance(branch, dict) and _TYPE_ONLY.issuperset(branch)):
+            kinds = k.ALL if branch is True else k.kinds_of_type(branch.get("type"))
+            twice |= once & kinds
+            once |= kinds
+    return twice
+
+
 def _described(held: _Held) -> list[str]:
     names: dict[str, None] = {}
     for _, schema in held.schemas:
@@ -732,9 +747,7 @@ def _fraction(value: Any) -> Fraction | None:
 
 def _common(one: Fraction, other: Fraction) -> Fraction:
     """The smallest number that is a multiple of both."""
-    return Fraction(
-        math.lcm(one.numerator, other.numerator), math.gcd(one.denominator, other.denominator)
-    )
+    return Fraction(math.lcm(one.numerator, other.numerator), math.gcd(one.denominator, other.denominator))
 
 
 def _multiple_between(low: _Limit | None, high: _Limit | None, step: Fraction) -> bool:

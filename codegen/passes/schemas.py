@@ -6,14 +6,15 @@ jsonschema explain why, with a pointer to each fault.
 
 from __future__ import annotations
 
-import difflib
-import json
 from collections.abc import Iterator
 from typing import Any
 
 import jsonschema_rs
 
 from codegen.diagnostics import Diagnostic, Report
+from codegen.passes.advice import Fault, advise
+from codegen.passes.mend import with_mends
+from codegen.passes.spelling import shown
 from codegen.schema.dialects import URIS, walk
 from codegen.schema.pointers import join
 from codegen.specs.tool import Catalog, Tool
@@ -60,8 +61,26 @@ def _explain(tool: Tool, part: str, schema: Any) -> Iterator[Diagnostic]:
         if below in seen:
             continue
         seen.add(below)
-        where = f'"{path[-1]}"' if path else "the schema"
-        yield tool.problem("schema-invalid", f"{where}: {_message(error)}", _hint(error), part=part, below=below)
+        advice = advise(_fault(schema, error, path, tool.dialect))
+        message = f"{_where(path)}: {_message(error)}"
+        found = tool.problem("schema-invalid", message, advice.hint, part=part, below=below)
+        yield with_mends(found, *advice.mends)
+
+
+def _fault(schema: Any, error: Any, path: list[str | int], dialect: str) -> Fault:
+    parent = schema
+    for step in path[:-1]:
+        parent = parent[step]
+    return Fault(error.instance, tuple(path), error.validator_value, error.validator, parent, dialect)
+
+
+def _where(path: list[str | int]) -> str:
+    """What a fault concerns: a key, or an item of the list behind a key."""
+    if not path:
+        return "the schema"
+    if isinstance(path[-1], int) and len(path) > 1:
+        return f'"{path[-2]}", item {path[-1] + 1}'
+    return f'"{path[-1]}"'
 
 
 def _bad_patterns(tool: Tool, part: str, schema: Any) -> Iterator[Diagnostic]:
@@ -74,7 +93,7 @@ def _bad_patterns(tool: Tool, part: str, schema: Any) -> Iterator[Diagnostic]:
         patterns += [(join(pointer, "patternProperties", key), key) for key in keys] if isinstance(keys, dict) else []
         for below, pattern in patterns:
             if isinstance(pattern, str) and not _compiles({"pattern": pattern}):
-                message = f"{_short(pattern)} is no regular expression by ECMA-262"
+                message = f"{shown(pattern)} is no regular expression by ECMA-262"
                 yield tool.problem("schema-invalid", message, part=part, below=below)
 
 
@@ -98,50 +117,15 @@ def _leaves(errors: Any) -> Iterator[Any]:
 
 
 def _message(error: Any) -> str:
-    value = _short(error.instance)
+    value = shown(error.instance)
     if error.validator == "type":
         expected = error.validator_value
         allowed = " or ".join(expected) if isinstance(expected, list) else str(expected)
         return f"{value} must be of type {allowed.replace('object or boolean', 'object (a schema) or boolean')}"
     if error.validator in ("anyOf", "oneOf"):
         return f"{value} is not allowed here"
+    if error.validator == "uniqueItems":
+        return f"{value} lists something twice"
     if error.validator == "enum":
         return f"{value} is none of {', '.join(str(one) for one in error.validator_value)}"
     return str(error.message)
-
-
-def _hint(error: Any) -> str:
-    value = error.instance
-    path = list(error.absolute_path)
-    keyword = path[-1] if path else ""
-    if value in ("false", "true"):
-        return f"write {value} without quotes"
-    if value in ("False", "True"):
-        return f"write {str(value).lower()} without quotes"
-    if keyword == "required" and isinstance(value, bool):
-        return "list the required properties in the object's own `required`, beside `properties`"
-    if keyword == "type" and isinstance(value, str):
-        near = _TYPES.get(value.lower()) or next(iter(difflib.get_close_matches(value.lower(), _NAMES, 1)), "")
-        return f'write "{near}"' if near else f"the types are {', '.join(_NAMES)}"
-    return ""
-
-
-_NAMES = ("null", "boolean", "integer", "number", "string", "array", "object")
-_TYPES = {
-    "bool": "boolean",
-    "dict": "object",
-    "double": "number",
-    "float": "number",
-    "int": "integer",
-    "list": "array",
-    "map": "object",
-    "none": "null",
-    "str": "string",
-    "tuple": "array",
-}
-"""What people write for a type, and what JSON Schema calls it."""
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:59] + "…"

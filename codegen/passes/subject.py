@@ -53,6 +53,11 @@ class ToolSchema:
     def possible(self) -> Possibilities:
         return Possibilities(self.document, self.judge)
 
+    @cached_property
+    def counts_evaluated(self) -> bool:
+        """Whether some part of it depends on what other parts have looked at."""
+        return any("unevaluatedProperties" in each or "unevaluatedItems" in each for _, each in self.places)
+
     def hides(self, schema: dict[str, Any]) -> bool:
         """Whether a `$ref` in `schema` makes everything beside it void."""
         return "$ref" in schema and self.dialect in ("draft4", "draft6", "draft7") and isinstance(schema["$ref"], str)

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, Final
 
 from codegen.schema.dialects import URIS
+from codegen.schema.reserved import words
 
 DIALECTS: Final = tuple(URIS)
 """From the oldest to the newest."""
@@ -41,13 +42,14 @@ class Keyword:
 
 def _table(text: str, **settings: Any) -> dict[str, Keyword]:
     keyword = Keyword(**settings)
-    return {word: keyword for word in text.split()}
+    return dict.fromkeys(text.split(), keyword)
 
 
 KEYWORDS: Final[dict[str, Keyword]] = {
     **_table("$schema definitions $defs title description default", asserts=False),
     **_table("$comment readOnly writeOnly examples deprecated", asserts=False),
-    **_table("contentEncoding contentMediaType contentSchema", asserts=False, types=TEXTS),
+    **_table("contentSchema", asserts=False, types=TEXTS),
+    **_table("contentEncoding contentMediaType", types=TEXTS),  # the gate asserts them in draft 6 and 7
     **_table("$vocabulary", first="2019-09", asserts=False),
     **_table("id", last="draft4"),
     **_table("$id", first="draft6"),
@@ -97,20 +99,16 @@ STRANGERS: Final[dict[str, str]] = {
 }
 """Keywords that no supported dialect has and that were meant to be checked, and what to write."""
 
-SILENT: Final = frozenset(
-    """
+SILENT: Final = words("""
     example discriminator xml externalDocs propertyOrdering enumNames enumDescriptions markdownDescription
     defaultSnippets errorMessage
-    """.split()
-)
+    """)
 """Words of OpenAPI, of vendors and of editors that only inform: they stay without a word."""
 
-STRING_FORMATS: Final = frozenset(
-    """
+STRING_FORMATS: Final = words("""
     date-time date time duration email idn-email hostname idn-hostname ipv4 ipv6 uri uri-reference iri iri-reference
     uuid uri-template json-pointer relative-json-pointer regex
-    """.split()
-)
+    """)
 """Formats that are defined for texts only."""
 
 IDLE_VALUES: Final[dict[str, tuple[Any, ...]]] = {
@@ -197,6 +195,17 @@ class Likeness:
     keyword: str
     sure: bool
     """Whether nothing else can have been meant: good enough to mend without asking."""
+
+
+def near_type(word: str) -> Likeness | None:
+    """The one type that `word` is probably a misspelling of."""
+    folded = word.strip().lower()
+    for most in (1, 2):
+        near = [name for name in TYPES if _slips(folded, name, most) is not None]
+        if near:
+            is_sure = most == 1 and len(folded) >= _MIN_LENGTH and folded[0] == near[0][0]
+            return Likeness(near[0], sure=is_sure) if len(near) == 1 else None
+    return None
 
 
 _SEPARATORS: Final = re.compile(r"[\s_\-$]")

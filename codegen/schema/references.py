@@ -34,7 +34,7 @@ class Document:
         self._index("", root, "")
 
     def at(self, pointer: str) -> Any:
-        """The subschema at `pointer`: an object or a boolean. True, which says nothing, where this document has none."""
+        """The subschema at `pointer`, an object or a boolean; True, which says nothing, where there is none."""
         return self._nodes.get(pointer, True)
 
     def has(self, pointer: str) -> bool:

@@ -7,7 +7,7 @@ cannot is reported as a loss and left out, so that the result admits at least wh
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Container, Iterable
 from typing import Any, Final
 
 from codegen.targets.nodes import Node, NodeSchema, Notes
@@ -40,6 +40,8 @@ _LOWER_BOUNDS: Final = frozenset(
 _UPPER_BOUNDS: Final = frozenset(
     {"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"},
 )
+_FOLLOWS: Final = {"then": "if", "else": "if", "minContains": "contains", "maxContains": "contains"}
+"""Keywords that speak of another one, and mean nothing without it."""
 _MEMBERS: Final = frozenset({"properties", "patternProperties", "additionalProperties"})
 _ELEMENTS: Final = frozenset({"prefixItems", "items"})
 
@@ -113,6 +115,8 @@ class Composer:
         self._busy: set[int] = set()
         self._nested_unions = 0
         self._endless = False
+        self._untold = 0
+        """Rules that had to be left out so far."""
 
     def compose(self, site: NodeSchema) -> NodeSchema:
         """`site` in one of four forms.
@@ -197,6 +201,7 @@ class Composer:
         own = site.with_keywords({key: value for key, value in site.items() if key not in _COMPOSITION})
         own.target = None
         result: NodeSchema = own
+        untold = self._untold
         if isinstance(site.get("anyOf"), list):
             result = self._merge(result, Node({"anyOf": site["anyOf"]}, site.pointer))
         if isinstance(site.get("oneOf"), list):
@@ -206,8 +211,10 @@ class Composer:
             result = self._merge(result, self._flatten(part, active))
         if isinstance(result, Node):
             for keyword in ("unevaluatedProperties", "unevaluatedItems"):
-                if keyword in site:
+                if keyword in site and self._untold == untold:
                     result[keyword] = site[keyword]
+                elif keyword in site:  # it would refuse what the rule that was left out takes care of
+                    self._notes.loss(site.place(keyword), f"{keyword} is left out with it")
             if "anyOf" not in result:
                 _settle_unevaluated(result)
         return result
@@ -289,6 +296,7 @@ class Composer:
             if left is True or right is True:
                 return right if left is True else left
             return False
+        left, right = self._one_group_each(left, right)
         out = Node({}, left.pointer)
         out.unresolved = left.unresolved if left.unresolved is not None else right.unresolved
         for key in dict.fromkeys((*left, *right)):
@@ -318,6 +326,22 @@ class Composer:
             self._merge_elements(out, left, right)
         return out
 
+    def _one_group_each(self, left: Node, right: Node) -> tuple[Node, Node]:
+        """Both sides, so that no group of keywords that speak of each other is on both or is half a group."""
+        idle = {key for key, leader in _FOLLOWS.items() if key in left and leader not in left}
+        dropped = {key for key, leader in _FOLLOWS.items() if key in right and leader not in right}
+        for leader in dict.fromkeys(_FOLLOWS.values()):
+            group = {leader, *(key for key, other in _FOLLOWS.items() if other == leader)}
+            if leader in left and leader in right:
+                if not same_json(_only(left, group), _only(right, group)):
+                    self._one_of_two(right.place(leader), leader)
+                dropped |= group
+        return _without(left, idle), _without(right, dropped)
+
+    def _one_of_two(self, place: str, keyword: str) -> None:
+        self._notes.loss(place, f"{keyword}: only one of two rules that both hold can be told")
+        self._untold += 1
+
     def _both(self, key: str, left: Node, right: Node) -> Any:
         """The value of a keyword that both sides have."""
         one, two = left[key], right[key]
@@ -342,7 +366,7 @@ class Composer:
                 Node({"allOf": [branch, other]}, branch.pointer if isinstance(branch, Node) else left.pointer)
                 for branch in one
             ]
-        self._notes.loss(right.place(key), f"{key}: only one of two rules that both hold can be told")
+        self._one_of_two(right.place(key), key)
         return one
 
     def _merge_members(self, out: Node, left: Node, right: Node) -> None:
@@ -363,6 +387,16 @@ class Composer:
         rest = [node["items"] for node in (left, right) if "items" in node]
         if rest:
             out["items"] = rest[0] if len(rest) == 1 else self.meet(rest)
+
+
+def _only(node: Node, keywords: Container[str]) -> dict[str, Any]:
+    return {key: value for key, value in node.items() if key in keywords}
+
+
+def _without(node: Node, keywords: Collection[str]) -> Node:
+    if node.keys().isdisjoint(keywords):
+        return node
+    return node.with_keywords({key: value for key, value in node.items() if key not in keywords})
 
 
 def is_reference(node: Node) -> bool:

@@ -24,6 +24,7 @@ PLUMBING: Final = frozenset(
     {
         *("$schema", "$vocabulary", "$comment", "$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"),
         *("$defs", "definitions"),
+        "discriminator",  # OpenAPI's hint for generators; what it says, the branches say
     }
 )
 """Keywords that say nothing about a value: a payload without them has lost nothing."""

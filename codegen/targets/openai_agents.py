@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from codegen.targets.interface import CallFacts, DescriptionRule, Evidence, Limit, Measure, TargetFacts, TargetOptions
-from codegen.targets.nodes import plain
-from codegen.targets.openai_rules import DESCRIPTION_LIMIT, TOOLS_LIMIT, check_root, function_name
+from codegen.targets.openai_rules import DESCRIPTION_LIMIT, TOOLS_LIMIT, function_name, say_openly
 from codegen.targets.standard import Exposed, Shaped, StandardTarget
 
 _CLIENT: Final = "types of the openai client 3.57"
@@ -28,15 +27,16 @@ FACTS: Final = TargetFacts(
 
 
 def _shape(exposed: Exposed, options: TargetOptions) -> Shaped:
+    schema, problems = say_openly(exposed)
     entry: dict[str, Any] = {
         "type": "function",
         "name": exposed.name,
         "description": exposed.description,
-        "parameters": plain(exposed.tool.parameters),
+        "parameters": schema,
     }
     if exposed.tool.defer_loading:
         entry["defer_loading"] = True
-    return Shaped(entry, check_root(exposed))
+    return Shaped(entry, problems)
 
 
 def _assemble(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from codegen.targets.interface import CallFacts, DescriptionRule, Evidence, TargetFacts, TargetOptions
-from codegen.targets.nodes import plain
-from codegen.targets.openai_rules import DESCRIPTION_LIMIT, STRICT, TOOLS_LIMIT, check_root, function_name
+from codegen.targets.openai_rules import DESCRIPTION_LIMIT, STRICT, TOOLS_LIMIT, function_name, say_openly
 from codegen.targets.standard import Exposed, Shaped, StandardTarget
 from codegen.targets.strict import rewrite_strict
 from codegen.targets.strict_subset import violations
@@ -37,8 +36,9 @@ def _shape(exposed: Exposed, options: TargetOptions) -> Shaped:
         strict = rewrite_strict(exposed.tool, exposed.target, STRICT)
         entry |= {"parameters": strict.schema, "strict": True}
         return Shaped(entry, strict.diagnostics, {"strict": True} if strict.nullable else {})
-    entry |= {"parameters": plain(exposed.tool.parameters), "strict": conforms}
-    return Shaped(entry, check_root(exposed))
+    schema, problems = say_openly(exposed)
+    entry |= {"parameters": schema, "strict": conforms}
+    return Shaped(entry, problems)
 
 
 TARGET: Final = StandardTarget("openai_responses", "OpenAI Responses", FACTS, _shape)

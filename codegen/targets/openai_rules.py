@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from codegen.diagnostics import Diagnostic
+from codegen.targets.definitions import in_spec_order
 from codegen.targets.interface import Evidence, Limit, Measure, NameRule
+from codegen.targets.nodes import Notes, plain, read_nodes
+from codegen.targets.rewriting import define_references
+from codegen.targets.roots import object_root
 from codegen.targets.standard import Exposed
 from codegen.targets.strict_subset import StrictSubset
 
@@ -50,15 +54,19 @@ STRICT: Final = StrictSubset(
 )
 
 
-def check_root(exposed: Exposed) -> list[Diagnostic]:
-    """Warns about a root that is more than one plain object: every documented example has one, unions are refused
-    in strict mode for certain, and refusals without it have been reported.
+def say_openly(exposed: Exposed) -> tuple[dict[str, Any], list[Diagnostic]]:
+    """The parameters as they are sent without strict mode, and what is to be said about them.
+
+    Every documented example has one plain object at the root, and refusals of composition there have been reported; a
+    schema below it may say anything. References lead to `$defs`, so no identifier and no anchor is needed.
     """
-    root = exposed.tool.parameters
-    unions = [keyword for keyword in ("anyOf", "oneOf", "allOf", "not", "enum") if keyword in root]
-    if root.get("type") == "object" and not unions:
-        return []
-    what = f"has {' and '.join(unions)}" if unions else 'does not say "type": "object"'
-    text = f"the root of the arguments {what}; the API may refuse that"
-    hint = 'describe one object at the root, with "type": "object", and put unions into its properties'
-    return [exposed.tool.problem("target-limit-weak", text, hint, target=exposed.target)]
+    tool = exposed.tool
+    notes = Notes(tool, exposed.target)
+    root = object_root(read_nodes(tool.parameters, tool.dialect), notes)
+    schema = in_spec_order(plain(define_references(root, tool.parameters, notes)), tool.parameters)
+    left = [keyword for keyword in ("$ref", "anyOf", "oneOf", "allOf", "not", "enum", "const") if keyword in schema]
+    if left:
+        text = f"the root of the arguments has {' and '.join(left)}; the API may refuse that"
+        hint = 'describe one object at the root, with "type": "object", and put other rules into its properties'
+        notes.add("target-limit-weak", "", text, hint)
+    return schema, list(notes.diagnostics)

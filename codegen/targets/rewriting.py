@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from codegen.targets.composing import SHAPING
+from codegen.targets.definitions import Definitions
 from codegen.targets.interface import KeywordRule, Treatment
 from codegen.targets.nodes import PLUMBING, Node, NodeSchema, Notes, children, replace_child, walk_nodes
 
@@ -29,6 +30,17 @@ def inline_references(root: Node, notes: Notes) -> Node:
     schema of the same type.
     """
     return _Inliner(notes).document(root)
+
+
+def define_references(root: Node, schema: Mapping[str, Any], notes: Notes) -> Node:
+    """`root` with what it refers to in `$defs`, each reference as `#/$defs/NAME`; `schema` is the spec, for names.
+
+    Identifiers and anchors are not needed then. A schema with a reference that cannot be followed is written out
+    instead, since what stands around an open place may have to be opened too.
+    """
+    definer = _Definer(Definitions(schema))
+    out = definer.document(root)
+    return inline_references(root, notes) if definer.lost else out
 
 
 def apply_keywords(root: Node, rules: Mapping[str, KeywordRule], notes: Notes) -> Node:
@@ -71,10 +83,7 @@ class _Inliner:
         if not isinstance(site, Node):
             return site
         self._written += 1
-        out = Node(dict(site), site.pointer)
-        for key, value in out.items():  # containers of the tree that was given stay as they are
-            if isinstance(value, (dict, list)) and not isinstance(value, Node):
-                out[key] = value.copy()
+        out = _shallow(site)
         loosened: set[str] = set()
         for path, child in list(children(out)):
             before = self._opened
@@ -123,6 +132,47 @@ class _Inliner:
                 del node[keyword]
                 text = f"{keyword} is left out, since a reference in its reach is left open"
                 self._notes.loss(node.place(keyword), text)
+
+
+class _Definer:
+    def __init__(self, names: Definitions) -> None:
+        self.lost = False
+        """Whether a reference could not be followed."""
+        self._names = names
+        self._pending: list[Node] = []
+
+    def document(self, root: Node) -> Node:
+        self._names.take_as_root(root)
+        out = self._site(root)
+        definitions: dict[str, NodeSchema] = {}
+        while self._pending:
+            target = self._pending.pop(0)
+            definitions[self._names.name(target)] = self._site(target)
+        if not isinstance(out, Node):
+            out = Node({} if out else {"not": {}}, root.pointer)
+        return Node({**out, "$defs": self._names.in_order(definitions)} if definitions else dict(out), root.pointer)
+
+    def _site(self, site: NodeSchema) -> NodeSchema:
+        if not isinstance(site, Node):
+            return site
+        self.lost = self.lost or site.unresolved is not None
+        out = _shallow(site)
+        for path, child in list(children(out)):
+            replace_child(out, path, self._site(child))
+        if isinstance(site.target, Node):
+            if site.target not in self._names:
+                self._pending.append(site.target)
+            return Node({"$ref": self._names.reference(site.target), **out}, site.pointer)
+        return out if site.target is not False else False
+
+
+def _shallow(site: Node) -> Node:
+    """A copy of `site` whose own containers may be changed."""
+    out = Node(dict(site), site.pointer)
+    for key, value in out.items():
+        if isinstance(value, (dict, list)) and not isinstance(value, Node):
+            out[key] = value.copy()
+    return out
 
 
 def _opened(target: Node) -> Node:

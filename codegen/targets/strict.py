@@ -8,12 +8,11 @@ that cannot be said at all, such as a free-form object, is an error with the poi
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any, Final
 
 from codegen.diagnostics import Diagnostic
-from codegen.schema.pointers import join, tokens
+from codegen.schema.pointers import join
 from codegen.specs.tool import Tool
 from codegen.targets.composing import (
     RULES,
@@ -25,7 +24,9 @@ from codegen.targets.composing import (
     is_reference,
     type_of,
 )
+from codegen.targets.definitions import Definitions, in_spec_order
 from codegen.targets.nodes import PLUMBING, Node, NodeSchema, Notes, read_nodes
+from codegen.targets.roots import branches_of, united
 from codegen.targets.strict_subset import SCALARS, StrictSubset, ambiguous_first_key, has_lookaround
 
 MAX_NODES: Final = 20_000
@@ -64,9 +65,9 @@ def rewrite_strict(tool: Tool, target: str, subset: StrictSubset) -> Strict:
     """The parameters of `tool` in `subset`, for `target`. The tool's own schema must be a valid one."""
     notes = Notes(tool, target)
     root = read_nodes(tool.parameters, tool.dialect)
-    writer = _Writer(subset, notes, _definition_names(tool.parameters))
+    writer = _Writer(subset, notes, Definitions(tool.parameters))
     try:
-        schema = writer.document(root, list(tool.parameters))
+        schema = in_spec_order(writer.document(root), tool.parameters)
     except _TooLarge:
         text = "the schema refers to itself in too many ways to be written out"
         notes.add("strict-impossible", "", text, 'simplify it, or take "strict" out of the spec')
@@ -103,13 +104,12 @@ class _TooLarge(Exception):
 class _Writer:
     """Writes composed nodes as schemas of the subset."""
 
-    def __init__(self, subset: StrictSubset, notes: Notes, names: dict[str, str]) -> None:
+    def __init__(self, subset: StrictSubset, notes: Notes, names: Definitions) -> None:
         self.made_nullable = False
         self._subset = subset
         self._notes = notes
-        self._spec_names = names
+        self._names = names
         self._composer = Composer(notes)
-        self._references: dict[int, str] = {}
         self._definitions: dict[str, dict[str, Any]] = {}
         self._unions: list[tuple[list[dict[str, Any]], str]] = []
         self._active: set[int] = set()
@@ -117,8 +117,8 @@ class _Writer:
         self._nodes = 0
         self._depth = 0
 
-    def document(self, root: Node, order: list[str]) -> dict[str, Any]:
-        """The whole schema for `root`; `order` is that of the keywords in the spec."""
+    def document(self, root: Node) -> dict[str, Any]:
+        """The whole schema for `root`."""
         target = self._composer.follow(root)
         composed = self._composer.compose(target)
         if not isinstance(composed, Node):
@@ -127,28 +127,30 @@ class _Writer:
             )
             return {}
         if "anyOf" in composed:
-            composed = self._united(composed)
+            branches = branches_of(composed, self._composer)
+            for branch in branches:
+                self._refuse(branch)
+            composed = united(composed, branches, self._composer, self._notes)
         elif declared_types(composed) == ["object"]:  # else the root is sent as more, or as less, than it says
-            self._references |= {id(node): "#" for node in (root, target)}
+            for node in (root, target):
+                if isinstance(node, Node):
+                    self._names.take_as_root(node)
         self._refuse(composed)
         if "properties" not in composed:  # an object schema that says no more is how tools without arguments look
             composed = composed.with_keywords({**composed, "properties": {}})
         out = self._of_type(composed, ["object"])
         self._compare_branches()
-        names = list(self._spec_names.values())
-        definitions = sorted(self._definitions, key=lambda name: names.index(name) if name in names else len(names))
-        if definitions:
-            out["$defs"] = {name: self._definitions[name] for name in definitions}
-        places = {("$defs" if key == "definitions" else key): index for index, key in enumerate(order)}
-        return dict(sorted(out.items(), key=lambda item: places.get(item[0], len(places))))
+        if self._definitions:
+            out["$defs"] = self._names.in_order(self._definitions)
+        return out
 
     def schema(self, site: NodeSchema, pointer: str) -> dict[str, Any]:
         """The schema for `site`; `pointer` is its place in the spec, for booleans have none of their own."""
         if not isinstance(site, Node):
             self._impossible(pointer, "no value is allowed here" if site is False else "any value is allowed here")
             return {"type": "null"}
-        if id(site) in self._references or id(site) in self._active:
-            return {"$ref": self._reference(site)}
+        if site in self._names or id(site) in self._active:
+            return {"$ref": self._names.reference(site)}
         self._nodes += 1
         if self._nodes > MAX_NODES or self._depth > MAX_DEPTH:
             raise _TooLarge
@@ -156,22 +158,21 @@ class _Writer:
         if isinstance(composed, Node) and is_reference(composed):
             target = self._composer.follow(composed)
             if isinstance(target, Node):
-                if id(target) not in self._references:
+                if target not in self._names:
                     self._define(target)
-                return {"$ref": self._reference(target)}
+                return {"$ref": self._names.reference(target)}
             return self.schema(target, site.pointer)
         if (site.target is not None or "allOf" in site) and self._nodes > INLINE_NODES:
             self._define(site)
-            return {"$ref": self._reference(site)}
+            return {"$ref": self._names.reference(site)}
         out = self._write(site, composed)
-        if id(site) in self._references:  # it was met again inside of itself
-            self._definitions[self._references[id(site)].rpartition("/")[2]] = out
-            return {"$ref": self._references[id(site)]}
+        if site in self._names:  # it was met again inside of itself
+            self._definitions[self._names.name(site)] = out
+            return {"$ref": self._names.reference(site)}
         return out
 
     def _define(self, site: Node) -> None:
-        reference = self._reference(site)
-        name = reference.rpartition("/")[2]
+        name = self._names.name(site)
         self._definitions[name] = {}
         self._definitions[name] = self._write(site, self._composer.compose(site))
 
@@ -185,23 +186,6 @@ class _Writer:
         self._depth -= 1
         self._active.discard(id(site))
         return out
-
-    def _reference(self, site: Node) -> str:
-        """The reference to the definition of `site`, which keeps the name that it has in the spec."""
-        if id(site) not in self._references:
-            self._kept.append(site)
-            wanted = self._spec_names.get(site.pointer)
-            if wanted is None:
-                last = (tokens(site.pointer) or ["arguments"])[-1]
-                wanted = re.sub(r"[^A-Za-z0-9_.-]", "_", last) or "_"
-            taken = {reference.rpartition("/")[2] for reference in self._references.values()}
-            taken |= {name for pointer, name in self._spec_names.items() if pointer != site.pointer}
-            name, count = wanted, 1
-            while name in taken:
-                count += 1
-                name = f"{wanted}_{count}"
-            self._references[id(site)] = f"#/$defs/{name}"
-        return self._references[id(site)]
 
     def _union(self, node: Node) -> dict[str, Any]:
         branches = [self.schema(branch, node.pointer) for branch in node["anyOf"]]
@@ -345,48 +329,6 @@ class _Writer:
                 self._notes.loss(node.pointer, text)
             out["maxItems"] = min(node.get("maxItems", len(prefix)), len(prefix))
 
-    def _united(self, union: Node) -> Node:
-        """One object with the members of all branches: the root may not be a union."""
-        branches: list[Node] = []
-        pending: list[NodeSchema] = [union]
-        seen: set[int] = set()
-        while pending:
-            site = self._composer.follow(pending.pop(0))
-            composed = self._composer.compose(site)
-            if isinstance(composed, Node) and id(composed) not in seen:
-                seen.add(id(composed))
-                if "anyOf" in composed:
-                    pending = [*composed["anyOf"], *pending]
-                elif "object" in (declared_types(composed) or ["object"]):
-                    branches.append(composed)
-        text = (
-            "the root may not be a union in strict mode: it is sent as one object with the members of all branches, "
-            "and which of them belong together is checked when a call arrives"
-        )
-        self._notes.loss(union.pointer, text)
-        members: dict[str, list[NodeSchema]] = {}
-        for branch in branches:
-            self._refuse(branch)
-            for name, member in branch.get("properties", {}).items():
-                if all(member is not other for other in members.setdefault(name, [])):
-                    members[name].append(member)
-        required = [name for name in members if all(name in branch.get("required", ()) for branch in branches)]
-        opened = [
-            rest
-            for branch in branches
-            if (rest := branch.get("additionalProperties")) is not None and self._composer.compose(rest) is not False
-        ]
-        closed = all(branch.get("additionalProperties") is False for branch in branches)
-        out = {key: value for key, value in union.items() if key != "anyOf"}
-        out["properties"] = {
-            name: sites[0] if len(sites) == 1 else Node({"anyOf": sites}, join(union.pointer, "properties", name))
-            for name, sites in members.items()
-        }
-        out["required"] = required
-        if opened or closed:
-            out["additionalProperties"] = opened[0] if opened else False
-        return union.with_keywords(out)
-
     def _compare_branches(self) -> None:
         for branches, pointer in self._unions:
             if (key := ambiguous_first_key(branches, self._definitions)) is not None:
@@ -459,18 +401,3 @@ def _says_nothing(keyword: str, value: Any) -> bool:
 def _is_of(value: Any, types: list[str]) -> bool:
     kind = type_of(value)
     return kind in types or (kind == "integer" and "number" in types)
-
-
-def _definition_names(schema: dict[str, Any]) -> dict[str, str]:
-    """The names of the definitions at the root of the spec by their pointer, made safe for a reference."""
-    names: dict[str, str] = {}
-    for keyword in ("$defs", "definitions"):
-        members = schema.get(keyword)
-        for name in members if isinstance(members, dict) else ():
-            safe = re.sub(r"[^A-Za-z0-9_.-]", "_", name) or "_"
-            count, wanted = 1, safe
-            while safe in names.values():
-                count += 1
-                safe = f"{wanted}_{count}"
-            names[join("", keyword, name)] = safe
-    return names

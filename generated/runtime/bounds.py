@@ -42,7 +42,7 @@ class StillRunning(asyncio.CancelledError):
 
 
 def concerns_the_caller(error: BaseException) -> bool:
-    """Whether what was raised on the event loop is about more than one call: the end of the caller's task or process."""
+    """Whether what was raised on the loop is about more than one call: it ends the caller's task, or the process."""
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
         return task is not None and task.cancelling() > 0
@@ -52,20 +52,27 @@ def concerns_the_caller(error: BaseException) -> bool:
 
 
 async def on_loop(awaitable: Awaitable[T], seconds: float | None) -> T:
-    """The outcome of an async function, which runs in the caller's own task.
+    """The outcome of an awaitable, which is awaited in the caller's own task.
 
-    A bound costs time, and many handlers never wait: so it begins when the function waits for the first time. One that
-    goes on waiting although it was cancelled is closed after `CLEAN_UP` seconds.
-
-    Raises what the function raises, and `TookTooLong`.
+    Raises what it raises, and `TookTooLong`.
     """
-    plain = isinstance(awaitable, types.CoroutineType)
-    coroutine = cast("Coroutine[Any, Any, T]", awaitable) if plain else _coroutine(awaitable)
+    coroutine = _coroutine(awaitable)
     try:
         waiting = coroutine.send(None)
     except StopIteration as done:
         outcome: T = done.value
         return outcome
+    return await rest_on_loop(coroutine, waiting, seconds)
+
+
+async def rest_on_loop(coroutine: Coroutine[Any, Any, T], waiting: Any, seconds: float | None) -> T:
+    """The outcome of a coroutine that was begun with `send(None)` and waits for `waiting` now.
+
+    A bound costs time, and many functions never wait: so it begins here. One that goes on waiting although it was
+    cancelled is closed after `CLEAN_UP` seconds.
+
+    Raises what the coroutine raises, and `TookTooLong`.
+    """
     deadline = _Deadline(cast("asyncio.Task[Any]", asyncio.current_task()), seconds)
     try:
         return await _rest(coroutine, waiting, deadline)
@@ -109,7 +116,7 @@ async def in_thread(pool: ThreadPool, function: Callable[[], T], seconds: float 
         job.add_done_callback(_late(name))
         raise StillRunning(job) from None
     finally:
-        # Else the outcome of a job that nobody waits for any more would be brought to a loop that may be closed by then.
+        # Else the outcome of a job that nobody waits for any more is brought to a loop that may be closed by then.
         future.cancel()
     return future.result()
 

@@ -112,7 +112,11 @@ class Dispatcher:
         """
         chosen: set[str] = set()
         for pattern in patterns:
-            fitting = [pattern] if pattern in self._allowed else [name for name in self._names if fnmatch.fnmatchcase(name, pattern)]
+            fitting = (
+                [pattern]
+                if pattern in self._allowed
+                else [name for name in self._names if fnmatch.fnmatchcase(name, pattern)]
+            )
             if not fitting:
                 raise UnknownTool(pattern, self._near(pattern))
             chosen.update(fitting)
@@ -188,16 +192,32 @@ class Dispatcher:
         if self._journal is not None:
             key_of(call)
         hooks = self._hooks
-        if hooks is None:
-            return await self._answer(call)
-        started = time.perf_counter()
-        self._runner.tell(hooks.on_start, call)
+        started = 0.0
+        if hooks is not None:
+            started = time.perf_counter()
+            self._runner.tell(hooks.on_start, call)
         try:
-            result = await self._answer(call)
-        except BaseException:
-            self._runner.tell(hooks.on_finish, call, cancelled(call), time.perf_counter() - started)
-            raise
-        self._runner.tell(hooks.on_finish, call, result, time.perf_counter() - started)
+            tool = self._find(call)
+            if tool is None:
+                result = Result(call, error=self._unknown(call))
+            else:
+                args = tool.parse(call.arguments, call.target)
+                if tool.handler is None:
+                    tool.load()
+                if self._journal is not None:
+                    result = await execute_once(self._journal, self._runner, tool, call, args)
+                elif tool.entry.confirm and (refusal := await self._runner.approve(call)) is not None:
+                    result = refusal
+                else:
+                    result = await self._runner.run(tool, args, call)
+        except BaseException as error:
+            if concerns_the_caller(error):
+                if hooks is not None:
+                    self._runner.tell(hooks.on_finish, call, cancelled(call), time.perf_counter() - started)
+                raise
+            result = _refused(call, error)
+        if hooks is not None:
+            self._runner.tell(hooks.on_finish, call, result, time.perf_counter() - started)
         return result
 
     async def execute_all(self, calls: Iterable[Call]) -> list[Result]:
@@ -255,38 +275,6 @@ class Dispatcher:
         self._pool.close()
         self._loop_thread.close()
 
-    async def _answer(self, call: Call) -> Result:
-        """The result of a call. Raises nothing but what ends the caller's own task."""
-        try:
-            tool = self._find(call)
-            if tool is None:
-                return Result(call, error=self._unknown(call))
-            args = tool.parse(call.arguments, call.target)
-            if tool.handler is None:
-                tool.load()
-            if self._journal is not None:
-                return await execute_once(self._journal, self._runner, tool, call, args)
-            if tool.entry.confirm and (refusal := await self._runner.approve(call)) is not None:
-                return refusal
-            return await self._runner.run(tool, args, call)
-        except InvalidArguments as error:
-            return Result(call, error=CallError(error.code, _explain(error), error.issues))
-        except HandlerMissing as error:
-            log.error("%s", error)
-            return not_implemented(call)
-        except ModelRefused:
-            log.exception(
-                "the model of %s refused arguments that its schema accepts; this is a fault of toolgen", call.name
-            )
-            return failed(call)
-        except BaseException as error:
-            if concerns_the_caller(error):
-                raise
-            if isinstance(error, asyncio.CancelledError):
-                return cancelled(call)
-            log.error("the call of %s failed before or after its handler", call.name, exc_info=error)
-            return failed(call)
-
     def _find(self, call: Call) -> Tool[Any] | None:
         name = call.name
         if self._exposed and call.target in self._exposed:
@@ -308,9 +296,22 @@ class Dispatcher:
         return CallError("unknown_tool", message)
 
 
-def _explain(error: InvalidArguments) -> str:
-    """The issues as one text for the model."""
-    return "Invalid arguments: " + "; ".join(str(issue) for issue in error.issues) + "."
+def _refused(call: Call, error: BaseException) -> Result:
+    """The result of a call that did not come as far as its handler."""
+    if isinstance(error, InvalidArguments):
+        message = "Invalid arguments: " + "; ".join(str(issue) for issue in error.issues) + "."
+        return Result(call, error=CallError(error.code, message, error.issues))
+    if isinstance(error, HandlerMissing):
+        log.error("%s", error)
+        return not_implemented(call)
+    if isinstance(error, asyncio.CancelledError):
+        return cancelled(call)
+    if isinstance(error, ModelRefused):
+        reason = "its model refused arguments that its schema accepts, which is a fault of toolgen"
+    else:
+        reason = "before or after its handler"
+    log.error("the call of %s failed: %s", call.name, reason, exc_info=error)
+    return failed(call)
 
 
 def _part(entries: Sequence[dict[str, Any]], wanted: set[str]) -> list[dict[str, Any]]:

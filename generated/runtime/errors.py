@@ -78,8 +78,8 @@ class InvalidJSON(InvalidArguments):
 class UnserializableOutput(ToolgenError, TypeError):
     """A handler returned what cannot be sent: what JSON has no word for, or what does not fit the spec's `returns`.
 
-    `pointer` is where, as a JSON pointer into the value. `issues` say how the value misses `returns`; they quote it, the
-    text of the error does not.
+    `pointer` is where, as a JSON pointer into the value. `issues` say how the value misses `returns`; they quote it,
+    the text of the error does not.
     """
 
     def __init__(self, message: str, pointer: str = "", issues: Sequence[Issue] = ()) -> None:

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from .bounds import TookTooLong, concerns_the_caller, in_thread, on_loop
+from .bounds import TookTooLong, concerns_the_caller, in_thread, on_loop, rest_on_loop
 from .calls import Call, CallError, Result
 from .content import Content, Text
 from .errors import ToolError, UnserializableOutput
@@ -42,7 +42,13 @@ class Runner:
         try:
             handler = tool.handler or tool.load()
             if tool.is_async:
-                value = await on_loop(handler(args, call), timeout)
+                coroutine = handler(args, call)
+                try:
+                    waiting = coroutine.send(None)
+                except StopIteration as done:
+                    value = done.value
+                else:
+                    value = await rest_on_loop(coroutine, waiting, timeout)
             else:
                 plain = functools.partial(self._run_plain, tool, handler, args, call)
                 outcome = await in_thread(self.pool, plain, timeout, call.name)

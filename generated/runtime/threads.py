@@ -61,7 +61,7 @@ class ThreadPool:
 
     @contextlib.contextmanager
     def lending(self) -> Generator[None]:
-        """While a function of this pool waits for another one, its thread does not count; else both could wait for ever.
+        """While a function of this pool waits for another one, its thread does not count: else both may wait for ever.
 
         Does nothing in other threads.
         """

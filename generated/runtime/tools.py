@@ -81,7 +81,7 @@ class Tool(Generic[Arguments_co]):
         self._handlers = handlers
         self._gate: Gate | None = None
         self._result_gate: Gate | None = None
-        self._model: type[ToolModel] | None = None
+        self._model: type[Arguments_co] | None = None
         self.handler: Handler | None = None
         """The function that runs the tool, once it is loaded."""
         self.is_async = False
@@ -116,7 +116,7 @@ class Tool(Generic[Arguments_co]):
             value = self._read_twice(arguments, target, error)
         if not gate.is_valid(value):
             value = self._mended(value, gate, target)
-        return cast("Arguments_co", instantiate(self._model or self._load_model(), value))
+        return instantiate(self._model or self._load_model(), value)
 
     def serialize(self, value: object) -> str:
         """The text of a handler's return value, checked against `returns` where the spec has one.
@@ -138,7 +138,7 @@ class Tool(Generic[Arguments_co]):
         return text
 
     def load(self) -> Handler:
-        """Loads everything now, and gives the handler. Raises `HandlerMissing`, and whatever importing a module raises."""
+        """Loads everything and gives the handler. Raises `HandlerMissing`, and whatever importing a module raises."""
         self._load_gate()
         self._load_model()
         if self.handler is None:
@@ -157,9 +157,9 @@ class Tool(Generic[Arguments_co]):
         self._gate = Gate(spec["parameters"], formats=formats)
         return self._gate
 
-    def _load_model(self) -> type[ToolModel]:
+    def _load_model(self) -> type[Arguments_co]:
         module = importlib.import_module(f"{self._package.name}.models.{self.entry.module}")
-        self._model = cast("type[ToolModel]", getattr(module, f"{self.entry.prefix}Arguments"))
+        self._model = cast("type[Arguments_co]", getattr(module, f"{self.entry.prefix}Arguments"))
         return self._model
 
     def _find_handler(self) -> Handler:

@@ -44,7 +44,6 @@ def read_arguments(arguments: Arguments) -> dict[str, Any]:
 
     Raises `NotJSON` and `NotAnObject`.
     """
-    value: Any
     if isinstance(arguments, str):
         value = _read(arguments)
     elif arguments is None:
@@ -56,34 +55,33 @@ def read_arguments(arguments: Arguments) -> dict[str, Any]:
             raise NotJSON(f"the arguments are not UTF-8 (byte {error.start})") from None
     else:
         value = _copy(arguments, [])
+    if is_object(value):
+        return value
     if value is None:
         return {}
-    if not is_object(value):
-        raise NotAnObject(f"the arguments must be a JSON object, not {kind(value)}")
-    return value
+    raise NotAnObject(f"the arguments must be a JSON object, not {kind(value)}")
 
 
 def _read(text: str) -> Any:
-    """Two readers share the work: a fast one, whose word counts where it accepts, and one that explains."""
+    """The value of a text, by a quick reader; what that refuses goes to a second one, which explains.
+
+    The quick reader lets pass duplicate keys, numbers beyond a double and nesting up to a bound of its own. As every
+    member costs a colon, a text with as many colons as there are members had no key twice.
+    """
     try:
-        value = from_json(text, allow_inf_nan=False)
+        value: Any = from_json(text, allow_inf_nan=False)
     except (ValueError, TypeError):  # a TypeError where the text itself holds a surrogate
         return _explain(text)
-    return value if _is_sound(value, text) else _explain(text)
-
-
-def _is_sound(value: Any, text: str) -> bool:
-    """Whether `text` has nothing that the fast reader lets pass: duplicate keys, numbers beyond a double, deep nesting.
-
-    Every member costs a colon: a text with as many colons as there are members had no key twice.
-    """
-    members = _members([value], 0)
-    return members == text.count(":") or members == _STRING.sub("", text).count(":")
+    if is_object(value):
+        members = _members(value, 1)
+        if members == text.count(":") or members == _STRING.sub("", text).count(":"):
+            return value
+    return _explain(text)
 
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-_INFINITY = math.inf
 _UNSOUND = -(10**9)
+_LEAVES = frozenset({str, int, bool, type(None)})
 _type: Callable[[Any], Any] = type
 
 
@@ -97,11 +95,11 @@ def _members(container: Any, depth: int) -> int:
         container = container.values()
     for value in container:
         its_type = _type(value)
-        if its_type is str:
+        if its_type in _LEAVES:
             continue
-        if its_type is dict or its_type is list:
+        if its_type is not float:
             members += _members(value, depth + 1)
-        elif its_type is float and (value == _INFINITY or value == -_INFINITY):
+        elif value - value != 0:  # infinite
             return _UNSOUND
     return members
 
@@ -188,11 +186,11 @@ def _characters(text: str, path: Sequence[str | int] = ()) -> None:
 
 def _copy(value: Any, path: list[str | int]) -> Any:
     """`value` in plain containers; `path` is where it stands, and is left there by an error."""
-    if value is None or value is True or value is False:
-        return value
     if isinstance(value, str):
         _characters(value, path)
         return value if type(value) is str else str.__str__(value)
+    if value is None or isinstance(value, bool):
+        return value
     if isinstance(value, float):
         if not math.isfinite(value):
             raise NotJSON(f"{value} is no JSON number", pointer(path))

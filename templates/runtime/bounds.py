@@ -41,7 +41,7 @@ class StillRunning(asyncio.CancelledError):
 
 
 def concerns_the_caller(error: BaseException) -> bool:
-    """Whether what was raised on the event loop is about more than one call: the end of the caller's task or process."""
+    """Whether what was raised on the loop is about more than one call: it ends the caller's task, or the process."""
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
         return task is not None and task.cancelling() > 0
@@ -115,7 +115,7 @@ async def in_thread(pool: ThreadPool, function: Callable[[], T], seconds: float 
         job.add_done_callback(_late(name))
         raise StillRunning(job) from None
     finally:
-        # Else the outcome of a job that nobody waits for any more would be brought to a loop that may be closed by then.
+        # Else the outcome of a job that nobody waits for any more is brought to a loop that may be closed by then.
         future.cancel()
     return future.result()
 

@@ -111,7 +111,11 @@ class Dispatcher:
         """
         chosen: set[str] = set()
         for pattern in patterns:
-            fitting = [pattern] if pattern in self._allowed else [name for name in self._names if fnmatch.fnmatchcase(name, pattern)]
+            fitting = (
+                [pattern]
+                if pattern in self._allowed
+                else [name for name in self._names if fnmatch.fnmatchcase(name, pattern)]
+            )
             if not fitting:
                 raise UnknownTool(pattern, self._near(pattern))
             chosen.update(fitting)

@@ -1,4 +1,4 @@
-"""Forked processes: they inherit the objects of their parent and not its threads, and perhaps a lock that nobody opens."""
+"""Forked processes: they inherit the objects of their parent, but not its threads, and perhaps locks that stay shut."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ The rule (seed: store results by session, turn and call; check what happened bef
 | it has a result | that result is given again; the handler does not run |
 | it runs right now | in this process: its result is awaited; elsewhere: `in_progress` |
 | it was begun and has no result | `read` and `idempotent` tools run again; for `write` the `reconcile` hook decides |
-| a `write` was begun and ran into its time bound | the `reconcile` hook decides; without its word the outcome is unknown |
+| a `write` was begun and timed out | the `reconcile` hook decides; without its word the outcome is unknown |
 | the same key, another tool or other arguments | `call_conflict`; nothing runs |
 | the journal fails | before the handler: it does not run; after it: the result must not be submitted |
 """
@@ -102,9 +102,9 @@ async def _begin(journal: Journal, key: Key, digest: str) -> Begun:
         try:
             begun = await _completed(begin)
         except asyncio.CancelledError:
-            if begin.done() and not begin.cancelled() and begin.exception() is None:
-                if isinstance(claim := begin.result(), (Fresh, Interrupted)):
-                    await _release(journal, key, ran=isinstance(claim, Interrupted))
+            known = begin.done() and not begin.cancelled() and begin.exception() is None
+            if known and isinstance(claim := begin.result(), (Fresh, Interrupted)):
+                await _release(journal, key, ran=isinstance(claim, Interrupted))
             raise
         if not isinstance(begun, Running) or waited >= WAIT:
             return begun
@@ -180,7 +180,7 @@ def _finish_later(journal: Journal, key: Key, job: Future[Any]) -> None:
             log.exception("the journal cannot store the result of a handler that outlived its call")
 
     def ended(_job: Future[Any]) -> None:
-        # A thread and a loop of its own: the loop of the call may be gone, and the handler's thread belongs to the pool.
+        # With a thread and a loop of its own: the loop of the call may be gone, and the handler's thread is the pool's.
         threading.Thread(target=asyncio.run, args=(store(),), name="toolgen-late", daemon=True).start()
 
     job.add_done_callback(ended)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import weakref
 from collections.abc import Coroutine
@@ -46,7 +47,7 @@ class LoopThread:
             self._leave(running)
 
     def close(self) -> None:
-        """Stops the loop, if it was started: at once when it is idle, else after the calls that run. May be used again."""
+        """Stops the loop: at once when it is idle, else after the calls that run. A later call starts another one."""
         with self._lock:
             running, self._running = self._running, None
             if running is None:
@@ -91,10 +92,8 @@ class _Running:
         started.wait()
 
     def stop(self) -> None:
-        try:
+        with contextlib.suppress(RuntimeError):  # it is closed already
             self.loop.call_soon_threadsafe(self.loop.stop)
-        except RuntimeError:
-            pass  # it is closed already
 
     def _work(self, started: threading.Event) -> None:
         with asyncio.Runner() as runner:  # cancels what is left, and closes the loop

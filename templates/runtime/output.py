@@ -80,7 +80,7 @@ def encode(plain: Any) -> str:
 
 
 def _is_plain(value: Any, depth: int) -> bool:
-    """Whether nothing in a value needs a rule: the usual case, told quickly. A value that contains itself is too deep."""
+    """Whether nothing in a value needs a rule: the usual case, told quickly. What contains itself is too deep."""
     its_type = _type(value)
     if depth > MAX_DEPTH:
         return False
@@ -90,7 +90,7 @@ def _is_plain(value: Any, depth: int) -> bool:
                 return False
         return True
     if its_type is list:
-        for item in value:
+        for item in value:  # noqa: SIM110 - a generator would cost more than the rest
             if _type(item) not in _LEAVES and not _is_plain(item, depth + 1):
                 return False
         return True

@@ -16,8 +16,10 @@ streaming or not; a failed step is raised inside the generator, at the place tha
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import inspect
+import logging
 import time
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +27,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from .calls import Call, Result
 from .dispatcher import Dispatcher
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -101,7 +105,7 @@ END = _End()
 
 
 def is_async_client(client: object) -> bool:
-    """Whether the methods of a vendor's client are coroutines: such clients are async context managers."""
+    """Whether a vendor's client is an asynchronous one: those are async context managers."""
     return hasattr(type(client), "__aenter__")
 
 
@@ -151,15 +155,19 @@ def drive(dispatcher: Dispatcher, steps: Steps[T]) -> T:
             except Exception as error:
                 failure = error
     finally:
-        steps.close()
-        for stream in reversed(streams):
-            stream.close()
+        try:
+            steps.close()
+        finally:
+            for stream in reversed(streams):
+                with _logged():
+                    stream.close()
 
 
 async def drive_async(dispatcher: Dispatcher, steps: Steps[T], *, blocking: bool = False) -> T:
     """Runs a loop on the event loop.
 
-    With `blocking`, the client is a synchronous one: its calls run in a thread. Raises what the loop raises.
+    With `blocking`, the client is a synchronous one: its calls run in a thread, unless they turn out to be coroutines.
+    Raises what the loop raises.
     """
     streams: list[Any] = []
     outcome: Any = None
@@ -177,9 +185,12 @@ async def drive_async(dispatcher: Dispatcher, steps: Steps[T], *, blocking: bool
             except Exception as error:
                 failure = error
     finally:
-        steps.close()
-        for stream in reversed(streams):
-            await _close(stream, blocking)
+        try:
+            steps.close()
+        finally:
+            for stream in reversed(streams):
+                with _logged():
+                    await _close(stream)
 
 
 def _perform(dispatcher: Dispatcher, step: Step, streams: list[Any]) -> Any:
@@ -193,7 +204,9 @@ def _perform(dispatcher: Dispatcher, step: Step, streams: list[Any]) -> Any:
             return next(step.stream, END)
         case Close():
             streams[:] = [stream for stream in streams if stream is not step.stream]
-            return step.stream.close()
+            with _logged():
+                step.stream.close()
+            return None
         case Execute():
             return (step.dispatcher or dispatcher).execute_all_sync(step.calls)
         case Submitted():
@@ -207,20 +220,24 @@ def _perform(dispatcher: Dispatcher, step: Step, streams: list[Any]) -> Any:
 async def _perform_async(dispatcher: Dispatcher, step: Step, streams: list[Any], blocking: bool) -> Any:
     match step:
         case Invoke():
-            if blocking:
+            if blocking and not inspect.iscoroutinefunction(step.function):
                 outcome = await asyncio.to_thread(step.function, **step.arguments)
             else:
                 outcome = step.function(**step.arguments)
-                if inspect.isawaitable(outcome):
-                    outcome = await outcome
+            if inspect.isawaitable(outcome):
+                outcome = await outcome
             if step.stream:
                 streams.append(outcome)
             return outcome
         case Next():
-            return await (asyncio.to_thread(next, step.stream, END) if blocking else anext(step.stream, END))
+            if hasattr(step.stream, "__anext__"):
+                return await anext(step.stream, END)
+            return await asyncio.to_thread(next, step.stream, END)
         case Close():
             streams[:] = [stream for stream in streams if stream is not step.stream]
-            return await _close(step.stream, blocking)
+            with _logged():
+                await _close(step.stream)
+            return None
         case Execute():
             return await (step.dispatcher or dispatcher).execute_all(step.calls)
         case Submitted():
@@ -232,13 +249,22 @@ async def _perform_async(dispatcher: Dispatcher, step: Step, streams: list[Any],
             return await asyncio.sleep(step.seconds)
 
 
-async def _close(stream: Any, blocking: bool) -> None:
-    if blocking:
+async def _close(stream: Any) -> None:
+    if not hasattr(stream, "__anext__"):
         await asyncio.to_thread(stream.close)
         return
     closed = stream.close()
     if inspect.isawaitable(closed):
         await closed
+
+
+@contextlib.contextmanager
+def _logged() -> Generator[None]:
+    """A stream that cannot be closed must not hide how the loop ended, nor keep the others open."""
+    try:
+        yield
+    except Exception:
+        log.exception("a stream could not be closed")
 
 
 def _not_awaitable(outcome: Any) -> Any:

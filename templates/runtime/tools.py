@@ -137,7 +137,7 @@ class Tool(Generic[Arguments_co]):
         return text
 
     def load(self) -> Handler:
-        """Loads everything now, and gives the handler. Raises `HandlerMissing`, and whatever importing a module raises."""
+        """Loads everything and gives the handler. Raises `HandlerMissing`, and whatever importing a module raises."""
         self._load_gate()
         self._load_model()
         if self.handler is None:

@@ -62,10 +62,10 @@ def read_arguments(arguments: Arguments) -> dict[str, Any]:
 
 
 def _read(text: str) -> Any:
-    """The value of a text. Two readers share the work: a quick one, whose word counts where it accepts, and one that explains.
+    """The value of a text, by a quick reader; what that refuses goes to a second one, which explains.
 
-    The quick one lets pass duplicate keys, numbers beyond a double and nesting up to its own bound. As every member costs
-    a colon, a text with as many colons as there are members had no key twice.
+    The quick reader lets pass duplicate keys, numbers beyond a double and nesting up to a bound of its own. As every
+    member costs a colon, a text with as many colons as there are members had no key twice.
     """
     try:
         value: Any = from_json(text, allow_inf_nan=False)

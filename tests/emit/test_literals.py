@@ -7,11 +7,13 @@ import warnings
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codegen.emit.formatting import black_format
 from codegen.emit.literals import WIDTH, docstring, literal, py_string
+
+unhurried = settings(deadline=None)
 
 texts = st.one_of(
     st.text(max_size=30),
@@ -27,11 +29,13 @@ json_values = st.recursive(
 )
 
 
+@unhurried
 @given(json_values)
 def test_a_literal_is_its_value(value: Any) -> None:
     assert ast.literal_eval(literal(value)) == value
 
 
+@unhurried
 @given(texts)
 def test_a_text_is_one_printable_token(text: str) -> None:
     source = py_string(text)
@@ -51,6 +55,7 @@ def test_what_is_no_json_is_no_literal(value: Any) -> None:
         literal(value)
 
 
+@unhurried
 @given(texts, st.sampled_from(["", "    "]))
 def test_a_docstring_is_one_string_and_nothing_else(text: str, indent: str) -> None:
     about = docstring(text, indent)
@@ -83,6 +88,7 @@ def test_docstrings_read_well(text: str, source: str) -> None:
     assert docstring(text, "    ") == source
 
 
+@unhurried
 @given(st.text(alphabet="ab \n-*1.", max_size=400))
 def test_docstrings_keep_within_the_line_where_words_do(text: str) -> None:
     about = docstring(text, "    ")
@@ -91,6 +97,7 @@ def test_docstrings_keep_within_the_line_where_words_do(text: str) -> None:
         assert all(len(line) <= WIDTH for line in about.splitlines())
 
 
+@unhurried
 @given(texts)
 def test_black_leaves_formatted_text_alone(text: str) -> None:
     about = docstring(text, "    ")

@@ -8,11 +8,13 @@ import unicodedata
 
 import pydantic
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codegen.schema.names import MAX_LENGTH, ClassNames, field_names, pascal, slug, tool_names
 from codegen.schema.reserved import RESERVED_FIELDS, RESERVED_FILES, RESERVED_TOOLS
+
+unhurried = settings(deadline=None)
 
 wires = st.lists(
     st.one_of(
@@ -98,6 +100,7 @@ class TestFields:
     def test_a_class_of_the_module_is_not_hidden(self) -> None:
         assert field_names(["Address", "street"], hidden={"Address"}) == {"Address": "Address_", "street": "street"}
 
+    @unhurried
     @given(wires)
     def test_names_are_sound_and_unique(self, given_wires: list[str]) -> None:
         names = field_names(given_wires)
@@ -106,6 +109,7 @@ class TestFields:
         assert len(set(names.values())) == len(names)
         assert RESERVED_FIELDS.isdisjoint(names.values())
 
+    @unhurried
     @given(wires, st.text(max_size=6))
     def test_a_property_at_the_end_renames_no_other(self, given_wires: list[str], added: str) -> None:
         before = field_names(given_wires)
@@ -171,6 +175,7 @@ class TestTools:
         assert len(set(modules)) == 2
         assert len({given.prefix for given in names.values()}) == 2
 
+    @unhurried
     @given(wires)
     def test_names_are_sound_and_unique(self, given_wires: list[str]) -> None:
         names = tool_names(given_wires)
@@ -203,6 +208,7 @@ class TestClasses:
             "Ñandú",
         ]
 
+    @unhurried
     @given(st.lists(st.text(max_size=5), max_size=8))
     def test_names_are_sound_and_unique(self, wishes: list[str]) -> None:
         names = ClassNames()
@@ -211,6 +217,7 @@ class TestClasses:
         assert len(set(given_out)) == len(given_out)
 
 
+@unhurried
 @given(st.text(max_size=8))
 def test_slugs_and_class_forms_are_identifiers(text: str) -> None:
     assert is_sound(slug(text, "field") + "_")

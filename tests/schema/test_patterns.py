@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import jsonschema_rs
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic_core import SchemaValidator, ValidationError, core_schema
 
 from codegen.schema.patterns import portable
+
+unhurried = settings(deadline=None)
 
 PIECES = ["a", "b", "-", r"\d", r"\w", r"\.", "[a-c]", "[^a]", r"[\d-]", "(", "(?:", ")", "|", "^", "$", "*", "+", "?"]
 PIECES += ["{2}", "{1,}", "{0,2}", " ", "é", ".", r"\s", "(?=", r"\b", "]", "[", "{", "}", r"\/", r"\-", "(?i)", "&&"]
@@ -41,6 +43,7 @@ def test_everything_else_stays_with_the_gate(pattern: str) -> None:
     assert portable(pattern) is None
 
 
+@unhurried
 @given(st.lists(st.sampled_from(PIECES), max_size=6).map("".join), st.lists(st.text("ab-1 _.é\nB/", max_size=5)))
 def test_gate_and_model_agree(pattern: str, texts: list[str]) -> None:
     translated = portable(pattern)

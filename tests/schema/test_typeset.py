@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codegen.schema.typeset import (
@@ -37,6 +37,8 @@ from codegen.schema.typeset import (
     members,
     union,
 )
+
+unhurried = settings(deadline=None)
 
 VALUES: list[Any] = [
     None,
@@ -118,6 +120,7 @@ types = st.recursive(
 )
 
 
+@unhurried
 @given(st.lists(types, min_size=1, max_size=5))
 def test_a_union_admits_what_any_member_admits(parts: list[Type]) -> None:
     joined = union(parts)
@@ -126,6 +129,7 @@ def test_a_union_admits_what_any_member_admits(parts: list[Type]) -> None:
     assert not any(isinstance(part, UnionType) for part in members(joined))
 
 
+@unhurried
 @given(types)
 def test_widening_loses_nothing(type_: Type) -> None:
     for wider in (bare(type_), loosen(type_), loosen_choices(type_)):

@@ -48,16 +48,39 @@ def test_a_part_of_the_catalog_has_a_search_tool_of_its_own() -> None:
     assert TARGET.payload([], TargetOptions()).entries == []
 
 
-def test_the_schema_passes_as_it_is() -> None:
+def test_a_plain_schema_passes_as_it_is() -> None:
     parameters = {
-        "$schema": "http://json-schema.org/draft-07/schema#",
         "type": "object",
-        "properties": {"a": {"$ref": "#/definitions/A"}, "b": {"oneOf": [{"type": "string"}, {"type": "null"}]}},
-        "definitions": {"A": {"type": "string", "minLength": 1, "pattern": "^(?=x)", "default": "x"}},
+        "properties": {
+            "a": {"$ref": "#/$defs/A", "description": "One."},
+            "b": {"oneOf": [{"type": "string"}, {"type": "null"}]},
+            "again": {"$ref": "#"},
+            "free": True,
+        },
+        "$defs": {"A": {"type": "string", "minLength": 1, "pattern": "^(?=x)", "default": "x"}},
+        "if": {"required": ["a"]},
+        "then": {"required": ["b"]},
         "x-order": ["a", "b"],
     }
-    lowered = lower("openai_agents", make_tool(parameters, dialect="draft7"))
+    lowered = lower("openai_agents", make_tool(parameters))
     assert lowered.entry["parameters"] == parameters
+    assert list(lowered.entry["parameters"]) == list(parameters)
     assert lowered.diagnostics == ()
     for adapter in TYPES:
         adapter.validate_python([lowered.entry], strict=True)
+
+
+def test_an_older_dialect_is_said_in_the_words_of_today() -> None:
+    parameters = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": "object",
+        "properties": {"a": {"$ref": "#/definitions/A", "minLength": 9}, "b": {"items": [{"type": "string"}]}},
+        "definitions": {"A": {"type": "string"}},
+        "dependencies": {"a": ["b"]},
+    }
+    assert lower("openai_agents", make_tool(parameters, dialect="draft7")).entry["parameters"] == {
+        "type": "object",
+        "properties": {"a": {"$ref": "#/$defs/A"}, "b": {"prefixItems": [{"type": "string"}]}},
+        "$defs": {"A": {"type": "string"}},
+        "dependentRequired": {"a": ["b"]},
+    }

@@ -152,34 +152,41 @@ def test_a_union_of_argument_objects_is_sent_as_one_object() -> None:
         {"type": "object", "properties": {name: {"type": "string"}}, "required": [name], "additionalProperties": False}
         for name in ("iban", "card")
     ]
+    told = 'One of these is required: "iban" or "card".'
     lowered = lower("openai_responses", make_tool({"oneOf": branches}, strict=True))
     assert lowered.entry["parameters"] == {
         "type": "object",
+        "description": told,
         "properties": {name: {"type": ["string", "null"]} for name in ("iban", "card")},
         "required": ["iban", "card"],
         "additionalProperties": False,
     }
     assert codes(lowered.diagnostics) == ["loss"]
     unsaid = lower("openai_responses", make_tool({"oneOf": branches}))
-    assert unsaid.entry["parameters"] == {"oneOf": branches}
+    assert unsaid.entry["parameters"] == {
+        "type": "object",
+        "description": told,
+        "properties": {name: {"type": "string"} for name in ("iban", "card")},
+        "required": [],
+        "additionalProperties": False,
+    }
     assert unsaid.entry["strict"] is False
-    assert codes(unsaid.diagnostics) == ["target-limit-weak"]
+    assert codes(unsaid.diagnostics) == ["loss"]
 
 
 @pytest.mark.parametrize("target", ["openai_agents", "openai_responses"])
 @pytest.mark.parametrize(
-    ("root", "word"),
+    ("root", "words"),
     [
-        ({"properties": {}}, '"type"'),
-        ({"$ref": "#/$defs/A", "$defs": {"A": {"type": "object"}}}, '"type"'),
-        ({"type": "object", "anyOf": [{"required": ["a"]}]}, "anyOf"),
-        ({"type": "object", "allOf": [{}], "not": {"required": ["a"]}}, "allOf and not"),
+        ({"type": "object", "enum": [{"a": 1}]}, "has enum"),
+        ({"type": "object", "allOf": [{}], "not": {"required": ["a"]}}, "has not"),
+        ({"type": "object", "allOf": [{"patternProperties": {"^x": {}}}]}, "has allOf"),
     ],
 )
-def test_a_root_that_is_no_plain_object_warns(target: str, root: dict[str, Any], word: str) -> None:
+def test_a_root_that_cannot_be_said_as_a_plain_object_warns(target: str, root: dict[str, Any], words: str) -> None:
     (problem,) = lower(target, make_tool(root)).diagnostics
     assert (problem.code, problem.severity) == ("target-limit-weak", Severity.WARNING)
-    assert word in problem.message
+    assert words in problem.message
 
 
 def test_the_list_is_the_entries() -> None:

@@ -21,10 +21,44 @@ _OUTPUT_ONLY = ("parsed_arguments", "parsed", "created_by")
 """Fields that appear in outputs and are refused in inputs."""
 
 
+_HOSTED = frozenset(
+    {"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call", "mcp_call"}
+)
+"""Calls that the service runs itself."""
+
+
 def read_calls(response: Any, *, session_id: str = "", context: Any = None) -> list[Call]:
     """The function calls of a response, in order. A response that is not complete has none that may run."""
-    if get(response, "status", "completed") != "completed":
-        return []
+    return _calls(response, session_id, context) if get(response, "status", "completed") == "completed" else []
+
+
+def read_cut_off(response: Any, *, session_id: str = "", context: Any = None) -> list[Call]:
+    """The function calls of a response that was cut off. None may run: the arguments of the last one may end early."""
+    return _calls(response, session_id, context) if get(response, "status", "completed") == "incomplete" else []
+
+
+def read_actions(response: Any) -> list[Any]:
+    """The items of a response that wait for an answer and are no function calls, in order."""
+    output = get(response, "output", ())
+    answered = _answered(output)
+    return [item for item in output if _is_action(item) and get(item, "call_id", item) not in answered]
+
+
+def _is_action(item: Any) -> bool:
+    kind = str(get(item, "type", ""))
+    if kind == "tool_search_call":
+        return bool(get(item, "execution") == "client")
+    return kind.endswith(("_call", "_request")) and kind not in _HOSTED and kind != "function_call"
+
+
+def _answered(output: Any) -> list[Any]:
+    """The ids of calls that have their output in the same response: the service ran them."""
+    return [get(item, "call_id") for item in output if str(get(item, "type", "")).endswith("_output")]
+
+
+def _calls(response: Any, session_id: str, context: Any) -> list[Call]:
+    output = get(response, "output", ())
+    answered = _answered(output)
     turn_id = str(get(response, "id", ""))
     return [
         Call(
@@ -36,8 +70,8 @@ def read_calls(response: Any, *, session_id: str = "", context: Any = None) -> l
             target=TARGET,
             context=context,
         )
-        for item in get(response, "output", ())
-        if get(item, "type") == "function_call"
+        for item in output
+        if get(item, "type") == "function_call" and get(item, "call_id") not in answered
     ]
 
 
@@ -83,28 +117,30 @@ def _output(result: Result) -> str | list[dict[str, Any]]:
 
 
 def replay(output: Sequence[Any]) -> list[dict[str, Any]]:
-    """All output items of a response as input items, reasoning included, without the fields an input may not have."""
+    """All output items of a response as input items, reasoning included, without the fields an input may not have.
+
+    Fields that are null are left out: some of them may not be null in an input.
+    """
     items: list[dict[str, Any]] = []
     for item in output:
-        wire: dict[str, Any] = dict(to_wire(item))
-        for name in _OUTPUT_ONLY:
-            wire.pop(name, None)
+        wire = _input(dict(to_wire(item)))
         if is_array(content := wire.get("content")):
-            wire["content"] = [_input_part(part) for part in content]
+            wire["content"] = [_input(part) if is_object(part) else part for part in content]
         items.append(wire)
     return items
 
 
-def _input_part(part: Any) -> Any:
-    return {key: value for key, value in part.items() if key not in _OUTPUT_ONLY} if is_object(part) else part
+def _input(fields: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value is not None and key not in _OUTPUT_ONLY}
 
 
 def text_of(response: Any) -> str:
-    """The text of all messages of a response."""
+    """The model's answer: the text of the messages, without commentary where the model marks it; a refusal too."""
+    messages = [item for item in get(response, "output", ()) if get(item, "type") == "message"]
+    final = [item for item in messages if get(item, "phase") != "commentary"]
     return "".join(
-        str(get(part, "text", ""))
-        for item in get(response, "output", ())
-        if get(item, "type") == "message"
+        str(get(part, "text") or get(part, "refusal", ""))
+        for item in final or messages
         for part in get(item, "content", ())
-        if get(part, "type") == "output_text"
+        if get(part, "type") in ("output_text", "refusal")
     )
