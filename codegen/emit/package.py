@@ -7,6 +7,7 @@ can be taken over from the last build.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -124,7 +125,8 @@ def _dispatch(catalog: Catalog, payloads: Sequence[tuple[Target, Payload]], sett
         "dispatch.py.jinja",
         header=HEADER,
         tools=list(catalog),
-        tools_by_module=sorted(catalog, key=lambda tool: _names(tool).module.lower()),
+        tools_by_module=sorted(catalog, key=lambda tool: _natural(_names(tool).module)),
+        tools_by_handler=sorted(catalog, key=lambda tool: _as_imported(_names(tool).module)),
         stubs=settings.handlers == "stubs",
         formats=settings.formats == "check",
         exposed=exposed,
@@ -135,6 +137,17 @@ def _dispatch(catalog: Catalog, payloads: Sequence[tuple[Target, Payload]], sett
     )
     # Black needs seconds for a table of a thousand tools; the template writes what it would, but for very long names.
     return black_format(text) if max(map(len, text.splitlines())) > WIDTH else text
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """The order in which isort and ruff put modules: case does not count, and `t2` comes before `t10`."""
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name.lower())]
+
+
+def _as_imported(name: str) -> tuple[int, list[tuple[int, str]]]:
+    """The order in which they put imported names: constants, then classes, then the rest."""
+    kind = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
+    return kind, _natural(name)
 
 
 def _habits(target: Target) -> dict[str, bool]:

@@ -15,14 +15,14 @@ from codegen.schema.dialects import OLD
 from codegen.schema.pointers import join
 
 _SILENT: Final = frozenset(word for word, keyword in KEYWORDS.items() if not keyword.asserts)
-_DROP: Final = "remove the branch, or mend it"
+_BRANCHING: Final = frozenset({*GROUPS, "if", "dependencies", "dependentSchemas"})
 
 
 def check_branches(subject: ToolSchema) -> Iterator[Diagnostic]:
     """Each branch of `anyOf` and `oneOf` that no value can choose (`unreachable-branch`), and each property that a
     branch describes and the schema around it never allows (`unsatisfiable`)."""
     for pointer, schema in subject.places:
-        if subject.hides(schema) or not subject.document.has(pointer):
+        if _BRANCHING.isdisjoint(schema) or subject.hides(schema) or not subject.document.has(pointer):
             continue
         for keyword in GROUPS:
             branches = schema.get(keyword)
@@ -72,7 +72,7 @@ class _Union:
         if not all(map(has, self._places)):
             return
         beside = [self._subject.possible.beside(self._pointer, place) for place in self._places]
-        if not any(verdict.kinds for verdict in beside):
+        if not any(verdict.kinds for verdict in beside) or not self._subject.possible.of(self._pointer).kinds:
             return  # nothing is valid at all, which another check says
         reachable: list[int] = []
         for index, verdict in enumerate(beside):

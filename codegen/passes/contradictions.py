@@ -8,21 +8,23 @@ from typing import Any, Final
 from codegen.diagnostics import Diagnostic
 from codegen.passes import kinds as k
 from codegen.passes.mend import Mend, Replace
-from codegen.passes.possible import GROUPS, Reason, Verdict
+from codegen.passes.possible import GROUPS
 from codegen.passes.spelling import shown, spelled, unquoted
 from codegen.passes.subject import ToolSchema
+from codegen.passes.verdict import Key, Reason, Verdict
 from codegen.passes.vocabulary import KEYWORDS
 
 _HARMLESS: Final = frozenset(word for word, keyword in KEYWORDS.items() if not keyword.asserts) | {"type", "format"}
 """Keywords that alone contradict nothing."""
 _LISTED: Final = _HARMLESS | {"enum", "const"}
+_OBJECT_WORDS: Final = _HARMLESS | {"properties", "required", "additionalProperties"}
 
 
 def check_contradictions(subject: ToolSchema) -> Iterator[Diagnostic]:
     """Each place where no value can be valid (`unsatisfiable`), and each value of an enum that cannot be one
     (`enum-misfit`)."""
     for pointer, schema in subject.places:
-        if _HARMLESS.issuperset(schema) or subject.hides(schema) or not subject.document.has(pointer):
+        if _is_plain(schema) or subject.hides(schema) or not subject.document.has(pointer):
             continue
         verdict = subject.possible.of(pointer)
         if "enum" in schema and verdict.kinds:
@@ -31,10 +33,33 @@ def check_contradictions(subject: ToolSchema) -> Iterator[Diagnostic]:
             yield from _no_arguments(subject, verdict)
         elif not verdict.intended:
             for reason in verdict.reasons:
-                if not _is_told(subject, pointer, reason):
+                if _teller(subject, pointer, reason) == pointer:
                     yield _finding(subject, pointer, schema, verdict, reason)
         if "$ref" in schema or "allOf" in schema:
             yield from _unusable_properties(subject, pointer)
+
+
+def _is_plain(schema: dict[str, Any]) -> bool:
+    """Whether a glance shows that a schema contradicts itself nowhere, as most do."""
+    if _HARMLESS.issuperset(schema):
+        return True
+    if _LISTED.issuperset(schema) and "const" not in schema:
+        types = k.kinds_of_type(schema.get("type"))
+        return not isinstance(schema.get("type"), list) and _all_of(schema["enum"], types)
+    if not _OBJECT_WORDS.issuperset(schema) or not k.kinds_of_type(schema.get("type")) & k.OBJECT:
+        return False
+    properties = schema.get("properties", {})
+    for name in schema.get("required", ()):
+        member = properties.get(name)
+        if not isinstance(member, dict) or not (
+            _HARMLESS.issuperset(member) or ("enum" in member and _is_plain(member))
+        ):
+            return False
+    return True
+
+
+def _all_of(values: list[Any], kinds: int) -> bool:
+    return bool(values) and all(k.kind_of(value) & kinds for value in values)
 
 
 def _no_arguments(subject: ToolSchema, verdict: Verdict) -> Iterator[Diagnostic]:
@@ -45,8 +70,8 @@ def _no_arguments(subject: ToolSchema, verdict: Verdict) -> Iterator[Diagnostic]
         yield subject.problem("unsatisfiable", "", "no call of the tool can be valid: it allows no object", _OBJECT)
     for reason in verdict.reasons:
         if reason.kinds & k.OBJECT:
-            message = f"no call of the tool can be valid: {_explained(subject, reason)}"
-            yield subject.problem("unsatisfiable", reason.culprit, message, reason.hint)
+            text, hint = _explained(subject, reason)
+            yield subject.problem("unsatisfiable", reason.culprit, f"no call of the tool can be valid: {text}", hint)
 
 
 _OBJECT: Final = 'allow "type": "object"'
@@ -54,39 +79,74 @@ _OBJECT: Final = 'allow "type": "object"'
 
 def _finding(subject: ToolSchema, pointer: str, schema: dict[str, Any], verdict: Verdict, reason: Reason) -> Diagnostic:
     what = "value" if not verdict.kinds else k.noun(reason.kinds)
-    message = f"no {what} can be valid here: {_explained(subject, reason)}"
+    text, hint = _explained(subject, reason)
     below = reason.culprit if reason.culprit.startswith(f"{pointer}/") else pointer
     mends: list[Mend] = []
     if below == f"{pointer}/enum" and all(_fits_unquoted(schema, value) for value in schema["enum"]):
         mends += [_unquote(value, f"/{index}") for index, value in enumerate(schema["enum"])]
-    return subject.problem("unsatisfiable", below, message, reason.hint, *mends)
+    return subject.problem("unsatisfiable", below, f"no {what} can be valid here: {text}", hint, *mends)
 
 
-def _explained(subject: ToolSchema, reason: Reason) -> str:
-    """The reason with that of the value inside, where this one is told nowhere else."""
+def _explained(subject: ToolSchema, reason: Reason) -> tuple[str, str]:
+    """The reason, with that of the value inside where this one is told nowhere else, and what to do about it."""
+    if reason.inner and _leads_back(subject, reason):
+        text = f"{reason.text}: it would have to hold another one of its like, and so on without end"
+        return text, "let the values end somewhere: do not require it, or allow null"
     if len(reason.inner) < 2 or any(subject.document.at(place) is False for place in reason.inner):
-        return reason.text
+        return reason.text, reason.hint
     inner = subject.possible.of(*reason.inner).reasons
-    return f"{reason.text}: {inner[0].text}" if inner else reason.text
+    return (f"{reason.text}: {inner[0].text}" if inner else reason.text), reason.hint
 
 
-def _is_told(subject: ToolSchema, pointer: str, reason: Reason) -> bool:
-    """Whether the same is found at a schema that this one is made of."""
-    possible = subject.possible
-    if any(_is_told_at(subject, part, reason.kinds) for part in possible.parts(pointer)):
-        return True
-    if reason.inner:
-        return any(_is_told_at(subject, place, k.ALL) for place in reason.inner)
-    group, _, keyword = reason.culprit.rpartition("/")
-    if keyword in GROUPS:
-        branches = subject.document.at(group)[keyword]
-        return all(_is_told_at(subject, f"{reason.culprit}/{index}", k.ALL) for index in range(len(branches)))
+def _leads_back(subject: ToolSchema, reason: Reason) -> bool:
+    """Whether the schemas of the value inside come back to themselves, and nothing else is wrong with them."""
+    seen: set[Key] = set()
+    while reason.inner:
+        if reason.inner in seen:
+            return True
+        seen.add(reason.inner)
+        reasons = subject.possible.of(*reason.inner).reasons
+        if not reasons:
+            return False
+        reason = reasons[0]
     return False
 
 
-def _is_told_at(subject: ToolSchema, place: str, kinds: int) -> bool:
+def _teller(subject: ToolSchema, pointer: str, reason: Reason) -> str:
+    """The place at which the reason is told: where it comes from, so that it is told once.
+
+    Where schemas rule each other out in a circle, the first of them tells it.
+    """
+    way = [pointer]
+    while (following := _source(subject, way[-1], reason)) is not None:
+        if following in way:
+            return min(way[way.index(following) :])
+        way.append(following)
+        reason = subject.possible.of(following).reasons[0]
+    return way[-1]
+
+
+def _source(subject: ToolSchema, pointer: str, reason: Reason) -> str | None:
+    """A schema that the one at `pointer` is made of, or that is for a value inside, and that is impossible itself."""
+    possible = subject.possible
+    for part in possible.parts(pointer):
+        if _is_impossible(subject, part, reason.kinds):
+            return part
+    for place in reason.inner:
+        if _is_impossible(subject, place, k.ALL):
+            return place
+    group, _, keyword = reason.culprit.rpartition("/")
+    if keyword in GROUPS:
+        places = [f"{reason.culprit}/{index}" for index in range(len(subject.document.at(group)[keyword]))]
+        if all(_is_impossible(subject, place, k.ALL) for place in places):
+            return places[0]
+    return None
+
+
+def _is_impossible(subject: ToolSchema, place: str, kinds: int) -> bool:
+    """Whether a place that is looked at has no values of some kinds, and was not meant to have none."""
     verdict = subject.possible.of(place)
-    return not verdict.kinds & kinds and bool(verdict.reasons) and not verdict.intended
+    return not verdict.kinds & kinds and bool(verdict.reasons) and not verdict.intended and place in subject.pointers
 
 
 def _unusable_properties(subject: ToolSchema, pointer: str) -> Iterator[Diagnostic]:
@@ -116,6 +176,8 @@ def _enum_misfits(subject: ToolSchema, pointer: str, schema: dict[str, Any]) -> 
             continue
         mends: list[Mend] = []
         hint = "remove the value, or mend what stands beside `enum`"
+        if value is None and isinstance(schema.get("type"), str):
+            hint = f'write "type": ["{schema["type"]}", "null"], or remove null from `enum`'
         if isinstance(value, str) and _fits_unquoted(schema, value):
             mends, hint = [_unquote(value)], f"write {spelled(value)} without quotes"
         message = f"{shown(value)} is in `enum` and refused by what stands beside it"

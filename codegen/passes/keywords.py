@@ -145,7 +145,7 @@ def _idle(subject: ToolSchema, pointer: str, schema: dict[str, Any]) -> Iterator
     if "type" in schema and not _TYPED.isdisjoint(schema):
         yield from _idle_for_type(subject, pointer, schema)
     if "format" in schema and schema["format"] in STRING_FORMATS and not k.kinds_of_type(schema.get("type")) & k.STRING:
-        message = f"the format {schema['format']} is one of texts, and `type` allows none"
+        message = f"the format {schema['format']} is for strings, and `type` allows none"
         yield subject.problem("idle-keyword", f"{pointer}/format", message, 'remove it, or write "type": "string"')
     for words, wanted, is_missing in _COMPANIONS:
         idle = [word for word in words if word in schema and KEYWORDS[word].is_of(subject.dialect)]
@@ -153,7 +153,7 @@ def _idle(subject: ToolSchema, pointer: str, schema: dict[str, Any]) -> Iterator
             continue  # what `if` looks at counts as evaluated
         if idle and is_missing(schema):
             message = f"{_listed(idle)} {'has' if len(idle) == 1 else 'have'} no effect without {wanted}"
-            hint = f"add {wanted}, or remove it"
+            hint = f"add {wanted}, or remove {'it' if len(idle) == 1 else 'them'}"
             yield subject.problem("idle-keyword", join(pointer, idle[0]), message, hint)
 
 
@@ -197,7 +197,7 @@ def _idle_hint(idle: Sequence[str], types: set[str]) -> str:
         if named == "array" and "properties" in idle:
             return "if it describes the items, move it into `items`"
     wanted = " or ".join(sorted(KEYWORDS[idle[0]].types or ()))
-    return f"remove it, or mend `type` ({wanted})"
+    return f"remove {'it' if len(idle) == 1 else 'them'}, or mend `type` ({wanted})"
 
 
 def _listed(words: Sequence[str]) -> str:

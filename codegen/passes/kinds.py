@@ -23,7 +23,7 @@ _BY_TYPE: Final = {
     "array": ARRAY,
     "object": OBJECT,
 }
-_NOUNS: Final = {NULL: "null", BOOLEAN: "boolean", STRING: "text", ARRAY: "list", OBJECT: "object"}
+_NOUNS: Final = {NULL: "null", BOOLEAN: "boolean", STRING: "string", ARRAY: "array", OBJECT: "object"}
 
 
 def kinds_of_type(named: Any) -> int:
@@ -63,14 +63,14 @@ def sum_of(kinds: Iterable[int]) -> int:
 
 
 def noun(kinds: int) -> str:
-    """What values of `kinds` are called: "text", "list"; "value" where there are several kinds."""
+    """What values of `kinds` are called: "string", "array"; "value" where there are several kinds."""
     if kinds and not kinds & ~NUMBER:
         return "integer" if kinds == INTEGER else "number"
     return _NOUNS.get(kinds, "value")
 
 
 def with_article(kinds: int) -> str:
-    """ "a text", "an object"; "something else" where there are several kinds."""
+    """ "a string", "an object"; "something else" where there are several kinds."""
     word = noun(kinds)
     if word == "null":
         return word

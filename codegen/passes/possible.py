@@ -15,20 +15,18 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from codegen.passes import kinds as k
+from codegen.passes.intervals import narrow_numbers
 from codegen.passes.judge import Judge, matches
 from codegen.passes.spelling import unquoted
+from codegen.passes.verdict import EVERYTHING, Key, Reason, Verdict
 from codegen.passes.vocabulary import KEYWORDS
 from codegen.schema.dialects import OLD
 from codegen.schema.pointers import join
 from codegen.schema.references import Document
 from codegen.specs.faults import nearest
-
-Key: TypeAlias = tuple[str, ...]
-"""Pointers of subschemas that hold for a value at once."""
 
 GROUPS: Final = ("anyOf", "oneOf")
 _SILENT: Final = frozenset(word for word, keyword in KEYWORDS.items() if not keyword.asserts)
@@ -41,45 +39,6 @@ _LISTED: Final = _PLAIN | {"enum", "const"}
 _MAX_STEPS: Final = 3_000
 _MAX_OPEN: Final = 40
 _MAX_POSITIONS: Final = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Why values of some kinds cannot be."""
-
-    kinds: int
-    text: str
-    """A clause such as "`minLength` 5 is more than `maxLength` 3"."""
-    culprit: str
-    """Pointer of the keyword that does it, of the last one where several do."""
-    hint: str = ""
-    inner: Key = ()
-    """The schemas of a required value inside that cannot be, where that is the reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What is possible."""
-
-    kinds: int
-    reasons: tuple[Reason, ...] = ()
-    """For the kinds that the schemas speak of and that cannot be."""
-    values: tuple[Any, ...] | None = None
-    """The values themselves, where they are listed. All of them, and perhaps some that cannot be."""
-    intended: bool = False
-    """Whether the schema is `false` or the like: whoever wrote it knew that it allows nothing."""
-
-    @property
-    def count(self) -> int | None:
-        """An upper bound on the number of different values; None where there is none."""
-        if self.values is not None:
-            return len({k.identity(value) for value in self.values})
-        if self.kinds & ~(k.NULL | k.BOOLEAN):
-            return None
-        return (1 if self.kinds & k.NULL else 0) + (2 if self.kinds & k.BOOLEAN else 0)
-
-
-_EVERYTHING: Final = Verdict(k.ALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +63,6 @@ class _Open:
     """Whether the way came back to it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Limit:
-    """The tightest bound of one side."""
-
-    value: Fraction
-    exclusive: bool
-    name: str
-    place: str
-
-
 class Possibilities:
     """What is possible at the subschemas of one document. Its patterns and references have compiled before."""
 
@@ -135,7 +84,7 @@ class Possibilities:
         """What is possible where the schema at `pointer` holds, its groups of branches apart, and one branch does."""
         own = self.of(branch)
         both = self._verdict((pointer, branch), with_groups=False)
-        return Verdict(own.kinds & both.kinds, both.reasons or own.reasons)
+        return Verdict(own.kinds & both.kinds, () if both.kinds else both.reasons)
 
     def parts(self, pointer: str) -> list[str]:
         """The schemas that the one at `pointer` brings in directly, for the same value."""
@@ -188,7 +137,7 @@ class Possibilities:
         self._steps += 1
         if self._steps > _MAX_STEPS or len(self._open) > _MAX_OPEN:
             self._outermost = 0
-            return _EVERYTHING
+            return EVERYTHING
         return self._settle(entry)
 
     def _come_back(self, entry: tuple[Key, bool]) -> Verdict:
@@ -196,9 +145,8 @@ class Possibilities:
         state.met = True
         self._outermost = min(self._outermost, list(self._open).index(entry))
         if state.depth == self._depth:  # nothing lies between: the validator takes it for true
-            return _EVERYTHING
-        text = "every value would have to hold another one of its own kind, without end"
-        reason = Reason(k.ALL & ~state.kinds, text, entry[0][0], "do not require the property that leads back")
+            return EVERYTHING
+        reason = Reason(k.ALL, "it would have to hold itself, without end", entry[0][0])
         return Verdict(state.kinds, (reason,) if not state.kinds else ())
 
     def _settle(self, entry: tuple[Key, bool]) -> Verdict:
@@ -229,12 +177,12 @@ class Possibilities:
     def _quick(self, key: Key) -> Verdict | None:
         """The verdict on schemas that need no second look, as most do."""
         if not key:
-            return _EVERYTHING
+            return EVERYTHING
         if len(key) > 1:
             return None
         schema = self._document.at(key[0])
         if schema is True:
-            return _EVERYTHING
+            return EVERYTHING
         if isinstance(schema, dict) and _PLAIN.issuperset(schema):
             return Verdict(k.kinds_of_type(schema.get("type")))
         return None
@@ -270,7 +218,9 @@ class Possibilities:
         if any(schema.get("not") in (True, {}) for _, schema in held.schemas):
             place = next(pointer for pointer, schema in held.schemas if schema.get("not") in (True, {}))
             return Verdict(0, (Reason(k.ALL, "`not` excludes every value", f"{place}/not"),), intended=len(key) == 1)
-        listed = self._listed(key, held, kinds)
+        # Where groups are to be left apart, a whole schema that has some cannot be asked.
+        asked = key if with_groups else tuple(each for each in key if not self._has_groups(each))
+        listed = self._listed(asked, held, kinds)
         if listed is not None:
             return listed
         if with_groups:
@@ -278,16 +228,21 @@ class Possibilities:
             if reason is not None:
                 return Verdict(0, (reason,))
         reasons = []
-        for mask, look in ((k.NUMBER, self._numbers), (k.STRING, self._texts)):
-            if kinds & mask:
-                kinds, reason = look(held, kinds)
-                reasons += [reason] if reason is not None else []
-        for mask, find in ((k.ARRAY, self._arrays), (k.OBJECT, self._objects)):
+        if kinds & k.NUMBER:
+            kinds, reason = narrow_numbers(held.schemas, self._document.dialect, kinds)
+            reasons += [reason] if reason is not None else []
+        for mask, find in ((k.STRING, _texts), (k.ARRAY, self._arrays), (k.OBJECT, self._objects)):
             found = list(find(held)) if kinds & mask else []
             if found:
                 kinds &= ~mask
                 reasons += found
+        if not kinds and not reasons:
+            reasons = [Reason(k.ALL, "its rules leave nothing", held.schemas[0][0])]
         return Verdict(kinds, tuple(reasons))
+
+    def _has_groups(self, pointer: str) -> bool:
+        schema = self._document.at(pointer)
+        return isinstance(schema, dict) and ("anyOf" in schema or "oneOf" in schema)
 
     # Rules for all kinds
 
@@ -315,8 +270,11 @@ class Possibilities:
                 kinds &= ~barred
         return kinds, None
 
-    def _listed(self, key: Key, held: _Held, kinds: int) -> Verdict | None:
-        """The verdict where the values are listed; None where they are not."""
+    def _listed(self, asked: Key, held: _Held, kinds: int) -> Verdict | None:
+        """The verdict where the values are listed; None where they are not.
+
+        A value has to be taken by all schemas in `asked`.
+        """
         lists = [
             (f"{pointer}/{keyword}", values)
             for pointer, schema in held.schemas
@@ -329,7 +287,7 @@ class Possibilities:
         typed = [value for value in values if k.kind_of(value) & kinds]
         fine = typed
         if len(lists) > 1 or not all(_LISTED.issuperset(schema) for _, schema in held.schemas):
-            fine = [value for value in typed if all(self._judge.is_valid(one, value) is not False for one in key)]
+            fine = [value for value in typed if all(self._judge.is_valid(one, value) is not False for one in asked)]
         if fine:
             return Verdict(k.sum_of(map(k.kind_of, fine)), values=tuple(fine))
         if not values:
@@ -359,73 +317,14 @@ class Possibilities:
                     if not kinds & ~allowed:
                         break
                 kinds &= allowed
-                if keyword == "oneOf":
-                    kinds &= ~_taken_twice(branches)
                 if not kinds:
                     text = f"no branch of `{keyword}` can hold"
-                    text += ", or not as the only one" if keyword == "oneOf" else ""
                     return 0, Reason(k.ALL, text, f"{pointer}/{keyword}", "mend the branches, or what stands beside")
+                kinds &= ~_taken_twice(branches) if keyword == "oneOf" else kinds
+                if not kinds:
+                    text = "whatever fits one branch of `oneOf` fits another one too"
+                    return 0, Reason(k.ALL, text, f"{pointer}/oneOf", "write `anyOf`, or keep the branches apart")
         return kinds, None
-
-    # Numbers and texts
-
-    def _numbers(self, held: _Held, kinds: int) -> tuple[int, Reason | None]:
-        low, high, step = self._limits(held)
-        if low is None and high is None and step is None:
-            return kinds, None
-        place = max((found.place for found in (low, high) if found is not None), default=held.schemas[0][0])
-        if low is not None and high is not None:
-            apart = high.value - low.value
-            if apart < 0 or (apart == 0 and (low.exclusive or high.exclusive)):
-                relation = "more than" if apart < 0 else "as much as"
-                text = f"{low.name} {_shown(low.value)} is {relation} {high.name} {_shown(high.value)}"
-                return kinds & ~k.NUMBER, Reason(k.NUMBER, text, place, _SWAP)
-        possible = 0
-        if _multiple_between(low, high, Fraction(1) if step is None else _common(step[0], Fraction(1))):
-            possible |= k.INTEGER
-        single = low is not None and high is not None and low.value == high.value
-        if step is None:
-            if not (single and low is not None and low.value.denominator == 1):
-                possible |= k.FRACTION
-        elif step[0].denominator != 1 and _multiple_between(low, high, step[0]):
-            possible |= k.FRACTION
-        if kinds & k.NUMBER & possible:
-            return kinds & (possible | ~k.NUMBER), None
-        what = "integer" if step is None else f"multiple of {_shown(step[0])}"
-        if step is not None and not kinds & k.FRACTION and step[0].denominator != 1:
-            what = f"integer that is a {what}"
-        between = " and ".join(f"{found.name} {_shown(found.value)}" for found in (low, high) if found is not None)
-        if not between:
-            return kinds & (possible | ~k.NUMBER), None
-        text = f"there is no {what} within {between}"
-        return kinds & ~k.NUMBER, Reason(kinds & k.NUMBER, text, place, "widen the bounds")
-
-    def _limits(self, held: _Held) -> tuple[_Limit | None, _Limit | None, tuple[Fraction, str] | None]:
-        """The tightest lower and upper bound, and the step that all multiples are counted in."""
-        low: _Limit | None = None
-        high: _Limit | None = None
-        step: tuple[Fraction, str] | None = None
-        for pointer, schema in held.schemas:
-            for keyword, is_lower in _BOUNDS:
-                value = _fraction(schema.get(keyword))
-                if value is None:
-                    continue
-                exclusive = keyword.startswith("exclusive")
-                if self._document.dialect == "draft4":
-                    exclusive = schema.get("exclusive" + keyword.capitalize()) is True
-                found = _Limit(value, exclusive, f"`{keyword}`", f"{pointer}/{keyword}")
-                if is_lower and (low is None or (value, exclusive) > (low.value, low.exclusive)):
-                    low = found
-                elif not is_lower and (high is None or (-value, exclusive) > (-high.value, high.exclusive)):
-                    high = found
-            multiple = _fraction(schema.get("multipleOf"))
-            if multiple is not None and multiple > 0:
-                step = (multiple if step is None else _common(step[0], multiple), f"{pointer}/multipleOf")
-        return low, high, step
-
-    def _texts(self, held: _Held, kinds: int) -> tuple[int, Reason | None]:
-        reason = _sizes(held, "Length", k.STRING)
-        return (kinds, None) if reason is None else (kinds & ~k.STRING, reason)
 
     # Lists
 
@@ -463,8 +362,8 @@ class Possibilities:
                 text = f"{told} is more than `maxContains` {most}"
                 return Reason(k.ARRAY, text, f"{pointer}/maxContains", _SWAP), place
         if needed and not self._inside((place,)).kinds:
-            hint = "mend the schema under `contains`"
-            return Reason(k.ARRAY, "no item can be what `contains` asks for", place, hint, (place,)), place
+            text, hint = "no item can be what `contains` asks for", "mend the schema under `contains`"
+            return Reason(k.ARRAY, text, place, hint, (place,)), place
         return needed, place
 
     def _needed_items(self, held: _Held, least: int, cause: str) -> Iterator[Reason]:
@@ -657,17 +556,13 @@ def listed_values(schema: dict[str, Any], dialect: str) -> Iterator[tuple[str, l
         yield "const", [schema["const"]]
 
 
-_BOUNDS: Final = (
-    ("minimum", True),
-    ("exclusiveMinimum", True),
-    ("maximum", False),
-    ("exclusiveMaximum", False),
-)
 _SWAP: Final = "raise the upper bound or lower the lower one"
 _REQUIRE_NOT: Final = "allow the property, or do not require it"
 
 
 def _missing_hint(name: str, described: Sequence[str]) -> str:
+    if name in described:
+        return "describe it where the object is closed, or close the object with `unevaluatedProperties` instead"
     near = nearest(name, described)
     if near is not None:
         return f'did you mean "{near}"?'
@@ -707,6 +602,12 @@ def _described(held: _Held) -> list[str]:
     return list(names)
 
 
+def _texts(held: _Held) -> Iterator[Reason]:
+    reason = _sizes(held, "Length", k.STRING)
+    if reason is not None:
+        yield reason
+
+
 def _sizes(held: _Held, what: str, kinds: int) -> Reason | None:
     least, _ = _largest(held, f"min{what}")
     most, place = _smallest(held, f"max{what}")
@@ -736,36 +637,9 @@ def _count(value: Any, otherwise: int) -> int:
     return int(value) if value == int(value) and value >= 0 else otherwise
 
 
-def _fraction(value: Any) -> Fraction | None:
-    """A number by its decimal spelling, exactly."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    if isinstance(value, float):
-        return Fraction(repr(value)) if math.isfinite(value) else None
-    return Fraction(value)
-
-
-def _common(one: Fraction, other: Fraction) -> Fraction:
-    """The smallest number that is a multiple of both."""
-    return Fraction(math.lcm(one.numerator, other.numerator), math.gcd(one.denominator, other.denominator))
-
-
-def _multiple_between(low: _Limit | None, high: _Limit | None, step: Fraction) -> bool:
-    if low is None or high is None:
-        return True
-    first = math.ceil(low.value / step)
-    if low.exclusive and first * step == low.value:
-        first += 1
-    return first * step < high.value or (first * step == high.value and not high.exclusive)
-
-
 def _items(count: int) -> str:
     return f"{count} item{'s' if count != 1 else ''}"
 
 
 def _name(place: str) -> str:
     return f"`{place.rpartition('/')[2]}`"
-
-
-def _shown(value: Fraction) -> str:
-    return str(value.numerator) if value.denominator == 1 else repr(float(value))

@@ -41,6 +41,11 @@ class ToolSchema:
         return found
 
     @cached_property
+    def pointers(self) -> frozenset[str]:
+        """The pointers of `places`."""
+        return frozenset(pointer for pointer, _ in self.places)
+
+    @cached_property
     def document(self) -> Document:
         return Document(self._root, self.dialect)
 

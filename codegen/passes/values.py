@@ -72,7 +72,8 @@ def _refusal(subject: ToolSchema, pointer: str, schema: dict[str, Any], value: A
     if kind & types and _PLAIN.issuperset(schema):
         return ""
     if not kind & types:
-        return f"is {k.with_article(kind)}, and `type` allows {_types(schema['type'])}"
+        what = "does not fit" if value is None else f"is {k.with_article(kind)}"
+        return f"{what}: `type` allows {_types(schema['type'])}"
     if subject.judge.is_valid(pointer, value) is not False:
         return ""
     keyword = subject.judge.refusing(pointer, value)

@@ -14,7 +14,7 @@ from typing import Any, Final
 from codegen.specs.json_reader import read_json
 
 _WORDS: Final = {"True": True, "False": False, "None": None}
-_TEXTS: Final = frozenset(
+TEXTS: Final = frozenset(
     [
         "$anchor",
         "$comment",
@@ -47,14 +47,14 @@ def from_string_map(parameters: dict[str, Any]) -> tuple[dict[str, Any], dict[st
         schema[keyword] = text
         if not isinstance(text, str):
             continue
-        if text in _WORDS and keyword not in _TEXTS:
+        if text in _WORDS and keyword not in TEXTS:
             schema[keyword] = _WORDS[text]
             continue
         parsed = read_json(text)
         if not parsed.faults:
             value = parsed.value
-            if keyword not in _TEXTS or isinstance(value, str) or (keyword == "type" and isinstance(value, list)):
+            if keyword not in TEXTS or isinstance(value, str) or (keyword == "type" and isinstance(value, list)):
                 schema[keyword] = value
-        elif keyword not in _TEXTS and text.lstrip().startswith(("{", "[")):
+        elif keyword not in TEXTS and text.lstrip().startswith(("{", "[")):
             broken[keyword] = parsed.faults[0].message
     return schema, broken

@@ -74,7 +74,9 @@ def united(union: Node, branches: Sequence[Node], composer: Composer, notes: Not
         name: sites[0] if len(sites) == 1 else Node({"anyOf": sites}, join(union.pointer, "properties", name))
         for name, sites in members.items()
     }
-    out["required"] = required
+    out.pop("required", None)
+    if required:
+        out["required"] = required
     rest = _rest(union, branches, composer)
     if rest is not None:
         out["additionalProperties"] = rest

@@ -307,6 +307,9 @@ def _union(error: Error, root: Any) -> Iterator[Issue]:
         yield Issue(where, keyword, _too_many(error, root, branches))
         return
     near = [branch for branch in branches if branch and not _of_other_kind(branch, depth)]
+    if len(near) > 1 and (groups := _missing(near, depth)):
+        yield Issue(where, keyword, f"one of these is required: {_either([' with '.join(names) for names in groups])}")
+        return
     if near and _one_is_nearest(near):
         nearest: list[Error] = min(near, key=_distance)
         yield from explain(nearest, root)
@@ -320,9 +323,6 @@ def _union(error: Error, root: Any) -> Iterator[Issue]:
     together = [alternative for branch in options for alternative in _alternatives(branch, depth, root)]
     if together and all(together):
         yield Issue(where, keyword, f"expected {_either([str(text) for text in together])}, got {show(error.instance)}")
-        return
-    if missing := _missing(options, depth):
-        yield Issue(where, keyword, f"one of these is required: {_either([' with '.join(names) for names in missing])}")
         return
     told = [_briefly(branch, where, root) for branch in options if branch]
     yield Issue(where, keyword, f"fits none of the alternatives: {' / '.join(list(dict.fromkeys(told))[:3])}")

@@ -57,7 +57,7 @@ def write(value: object) -> tuple[Any, str]:
     if isinstance(value, str) and not isinstance(value, enum.Enum):
         text = _characters(str.__str__(value), [])
         return text, text
-    plain = _dump(value, []) if isinstance(value, ToolModel) else value
+    plain = _set_fields(value) if isinstance(value, ToolModel) else value
     if _is_plain(plain, 1):
         try:
             return plain, to_json(plain).decode()
@@ -163,21 +163,31 @@ def _fields(value: Any, path: list[str | int]) -> Mapping[Any, Any] | None:
     """The members of a value that becomes an object, else None."""
     if isinstance(value, Mapping):
         return cast("Mapping[Any, Any]", value)  # type: ignore[redundant-cast]  # pyright does not know the parameters
+    if isinstance(value, ToolModel):
+        return _set_fields(value)
     if isinstance(value, tuple):
         named: Any = getattr(cast(Any, value), "_asdict", None)
         return None if named is None else cast("Mapping[Any, Any]", named())
-    if dataclasses.is_dataclass(value) and not isinstance(value, type) and not _has_serializer(value):
+    if dataclasses.is_dataclass(value) and not isinstance(value, type) and not _is_pydantic(value):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     return None
 
 
-def _has_serializer(value: Any) -> bool:
-    return hasattr(cast(Any, type(value)), "__pydantic_serializer__")
+def _set_fields(model: ToolModel) -> dict[str, Any]:
+    """The members of a generated model that were set, by their names on the wire, with those it has no field for."""
+    declared, wanted = type(model).__pydantic_fields__, model.__pydantic_fields_set__
+    fields = {declared[name].alias or name: value for name, value in model.__dict__.items() if name in wanted}
+    return fields | (model.__pydantic_extra__ or {})
+
+
+def _is_pydantic(value: Any) -> bool:
+    """Whether a value is a Pydantic model or dataclass."""
+    return isinstance(value, BaseModel) or hasattr(cast(Any, type(value)), "__pydantic_fields__")
 
 
 def _other(value: Any, path: list[str | int], parents: list[int]) -> Any:
     """What Pydantic knows how to write: its models and dataclasses, and types such as URLs and IP addresses."""
-    if _has_serializer(value):
+    if _is_pydantic(value):
         return _plain(_dump(value, path), path, parents)
     try:
         written: Any = to_jsonable_python(value)
@@ -189,10 +199,9 @@ def _other(value: Any, path: list[str | int], parents: list[int]) -> Any:
 
 
 def _dump(value: Any, path: Sequence[str | int]) -> Any:
-    """The fields of a Pydantic model or dataclass; of a generated model only those that were set."""
-    only_set = isinstance(value, ToolModel)
+    """The fields of a Pydantic model or dataclass, by alias."""
     try:
-        return value.__pydantic_serializer__.to_python(value, by_alias=True, exclude_unset=only_set, warnings=False)
+        return value.__pydantic_serializer__.to_python(value, by_alias=True, warnings=False)
     except ValueError as error:  # Pydantic's word for a model that contains itself, and for a serializer that failed
         name = type(value).__name__
         raise UnserializableOutput(f"the {name} at {_place(path)} cannot be dumped", pointer(path)) from error

@@ -136,7 +136,7 @@ def test_the_output_is_clean_under_other_peoples_linters(tmp_path: Path) -> None
     specs.mkdir()
     definitions = [
         {"name": name, "description": "d " * 90, "parameters": {"properties": {f"field_{n}": {} for n in range(9)}}}
-        for name in ("b_tool", "a_tool", "Upper", "a-tool", "x" * 60)
+        for name in ("b_tool", "a_tool", "Upper", "ALL", "a-tool", "t10", "t9", "T9x", "x" * 45)
     ]
     (specs / "tools.json").write_text(json.dumps(definitions), encoding="utf-8")
     build_folder([specs], tmp_path / "out")

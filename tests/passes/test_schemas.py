@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from codegen.diagnostics import Diagnostic, Report
-from codegen.passes import PASSES, run_passes
-from codegen.passes.naming import allocate_names
-from codegen.passes.schemas import check_schemas
+from codegen.passes import run_passes
+from codegen.passes.mend import Mend, Mendable, Remove, Replace, Require
 from codegen.specs import read_catalog, read_text
 
 SEED = Path(__file__).parents[1] / "specs" / "data" / "object_storage_faulty.json"
@@ -45,16 +44,16 @@ def test_the_faulty_seed_is_explained() -> None:
     [
         ('{"properties": {"a": {"type": "dict"}}}', "/parameters/properties/a/type", 'write "object"'),
         ('{"properties": {"a": {"type": "strng"}}}', "/parameters/properties/a/type", 'write "string"'),
-        ('{"properties": {"a": {"type": "any"}}}', "/parameters/properties/a/type", "the types are"),
+        ('{"properties": {"a": {"type": "any"}}}', "/parameters/properties/a/type", "leave `type` out"),
         (
             '{"properties": {"a": {"type": "string", "required": true}}}',
             "/parameters/properties/a/required",
             "list the required properties",
         ),
-        ('{"properties": {"a": {"minimum": "3"}}}', "/parameters/properties/a/minimum", ""),
+        ('{"properties": {"a": {"minimum": "3"}}}', "/parameters/properties/a/minimum", "write 3 without quotes"),
         ('{"additionalProperties": "False"}', "/parameters/additionalProperties", "write false without quotes"),
         ('{"properties": {"a": {"pattern": "("}}}', "/parameters/properties/a/pattern", ""),
-        ('{"properties": {"a": {"enum": "x"}}}', "/parameters/properties/a/enum", ""),
+        ('{"properties": {"a": {"enum": "x"}}}', "/parameters/properties/a/enum", 'such as ["x"]'),
     ],
 )
 def test_faults_have_pointers_and_mends(parameters: str, pointer: str, hint: str) -> None:
@@ -87,3 +86,77 @@ def test_older_dialects_are_judged_by_their_own_rules(schema: Any) -> None:
     assert [one for one in problems(json.dumps(schema)) if one.code == "schema-invalid"] == []
     schema.pop("$schema")
     assert problems(json.dumps(schema)) != []
+
+
+OLD = "http://json-schema.org/draft-04/schema#"
+
+
+@pytest.mark.parametrize(
+    ("schema", "hint", "mends"),
+    [
+        ({"type": "dict"}, 'write "object"', [Replace('"object"')]),
+        ({"type": "Float"}, 'write "number"', [Replace('"number"')]),
+        ({"type": "tuple"}, 'write "array"', [Replace('"array"')]),
+        ({"type": "STRING"}, 'write "string"', [Replace('"string"')]),
+        ({"type": "any"}, "leave `type` out", [Remove()]),
+        ({"type": "intger"}, 'write "integer"', [Replace('"integer"')]),
+        ({"type": "date"}, '"format": "date"', []),
+        ({"type": "url"}, '"format": "uri"', []),
+        ({"type": "enum"}, "the type of the values", []),
+        ({"type": "thing"}, "the types are", []),
+        ({"type": "string|null"}, 'write ["string", "null"]', [Replace('["string", "null"]')]),
+        ({"type": "int or float"}, 'write ["integer", "number"]', [Replace('["integer", "number"]')]),
+        ({"type": "string[]"}, '"items": {"type": "string"}', []),
+        ({"type": "List[str]"}, '"items": {"type": "string"}', []),
+        ({"type": ["string", "None"]}, 'write "null"', [Replace('"null"')]),
+        ({"type": ["string", None]}, 'write "null" in quotes', [Replace('"null"')]),
+        ({"type": ["string", "any"]}, "leave `type` out", []),
+        ({"type": None}, "write one of", []),
+        ({"required": True}, "list the required properties", [Require()]),
+        ({"required": "true"}, "list the required properties", [Require()]),
+        ({"required": False}, "remove it", [Remove()]),
+        ({"properties": {"b": {}}, "required": "b"}, 'write ["b"]', [Replace('["b"]')]),
+        ({"required": "b"}, 'write ["b"]', []),
+        ({"required": ["b", "b"]}, "each property once", []),
+        ({"items": {"required": True}}, "list the required properties", []),
+        ({"additionalProperties": "false"}, "write false without quotes", [Replace("false")]),
+        ({"uniqueItems": "True"}, "write true without quotes", [Replace("true")]),
+        ({"minLength": "3"}, "write 3 without quotes", [Replace("3")]),
+        ({"minimum": "1.50"}, "write 1.50 without quotes", [Replace("1.50")]),
+        ({"minLength": "three"}, "whole number", []),
+        ({"maxItems": -1}, "whole number", []),
+        ({"multipleOf": 0}, "above 0", []),
+        ({"enum": {"a": 1}}, "list the values", []),
+        ({"anyOf": []}, "list at least one", []),
+        ({"allOf": {}}, "write a list", []),
+        ({"items": [{"type": "string"}]}, "`prefixItems`", []),
+        ({"items": "string"}, 'write {"type": "string"}', []),
+        ({"properties": ["b"]}, "each name with its schema", []),
+        ({"properties": {"type": "object"}}, "put `type` beside `properties`", []),
+        ({"properties": {"b": "integer"}}, 'write {"type": "integer"}', []),
+        ({"minimum": 3, "exclusiveMinimum": True}, '"exclusiveMinimum": 3 in place of `minimum`', []),
+        ({"exclusiveMinimum": False}, "remove it", [Remove()]),
+        ({"description": None}, "leave it out", [Remove()]),
+        ({"description": 5}, "write a text", []),
+        (None, "write {}", []),
+        (5, "a schema is an object", []),
+    ],
+)
+def test_the_advice_fits_the_fault(schema: Any, hint: str, mends: list[Mend]) -> None:
+    (found,) = problems(json.dumps({"properties": {"a": schema}}))
+    assert found.code == "schema-invalid"
+    assert hint in found.hint
+    assert list(found.mends if isinstance(found, Mendable) else ()) == mends
+
+
+@pytest.mark.parametrize(
+    ("schema", "hint"),
+    [
+        ({"required": []}, "at least one name"),
+        ({"properties": {"b": True}}, "no boolean schemas"),
+        ({"minimum": 1, "exclusiveMinimum": 3}, '"minimum": 3, "exclusiveMinimum": true'),
+    ],
+)
+def test_the_advice_fits_the_dialect(schema: Any, hint: str) -> None:
+    (found,) = problems(json.dumps({"$schema": OLD, "properties": {"a": schema}}))
+    assert hint in found.hint

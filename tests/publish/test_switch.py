@@ -250,7 +250,7 @@ def run_crashes(mode: str, folder: Path) -> dict[str, str]:
     done = subprocess.run([sys.executable, crashes.__file__, mode, str(folder)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     said = dict(line.split(" ", 1) for line in done.stdout.splitlines())
-    assert len(said) > 80
+    assert len(said) > 60  # how many operations there are depends on the version of Python
     assert list(said.values())[-1] == "done"
     return said
 

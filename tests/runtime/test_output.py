@@ -91,10 +91,6 @@ class TestText:
     def test_json_values_read_back_equal(self, value: Any) -> None:
         assert repr(json.loads(to_text(value))) == repr(value)
 
-    @given(values)
-    def test_no_character_is_escaped_that_need_not_be(self, value: Any) -> None:
-        assert "\\u" not in to_text(value).replace("\\\\", "") or any(ord(c) < 32 for c in str(value) + repr(value))
-
     def test_it_is_compact_and_without_ascii_escapes(self) -> None:
         assert to_text({"a": [1, 2.5], "ciudad": "Málaga", "nota": "日本 🙂"}) == (
             '{"a":[1,2.5],"ciudad":"Málaga","nota":"日本 🙂"}'
@@ -157,6 +153,11 @@ class TestRules:
             (Priced(amount=5), {"amountCents": 5}),
             (Order(number=7), {"number": 7}),
             (Order(number=7, note=None, lines=[Point(1, 2)]), {"number": 7, "note": None, "lines": [{"x": 1, "y": 2}]}),
+            (
+                Order(number=7, lines=[Customer(full_name="Ada"), Order(number=8)]),
+                {"number": 7, "lines": [{"fullName": "Ada", "since": "2024-02-29", "raw": "AP8="}, {"number": 8}]},
+            ),
+            (Order(number=7, extra={"a": date(2024, 1, 1)}), {"number": 7, "extra": {"a": "2024-01-01"}}),
             (
                 Wrapped(Customer(full_name="Ada"), Order(number=1)),
                 {"customer": {"fullName": "Ada", "since": "2024-02-29", "raw": "AP8="}, "order": {"number": 1}},
@@ -254,7 +255,7 @@ class TestRefusals:
             ("\ud800", r"text at \$ holds a lone surrogate", ""),
             ([PurePosixPath("\udcff")], r"text at \$\[0\] holds a lone surrogate", "/0"),
             (_circular_list(), r"value at \$\[1\]\.b contains itself", "/1/b"),
-            ({"m": _circular_model()}, r"Circular at \$\.m cannot be dumped", "/m"),
+            ({"m": _circular_model()}, r"\$\.m.* contains itself", "/m/inner/0/inner/0"),
             (_deep(MAX_DEPTH + 1), "deeper than 200", "/0" * MAX_DEPTH),
             (_deep(100_000), "deeper than 200", "/0" * MAX_DEPTH),
         ],
