@@ -10,6 +10,8 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import keyword
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -109,7 +111,7 @@ def load_project(
         raise ConfigError(f"the target {NO_TARGETS!r} excludes all others")
     named = tuple(_normal(here / path) for path in specs) or tuple(_normal(home / path) for path in values["specs"])
     folder = _output(here, home, output, package, configured)
-    if not folder.name.isidentifier():
+    if not _importable(folder.name):
         raise ConfigError(f"the package cannot be imported: {folder.name!r} is no Python name")
     for path in named:
         if folder == path or folder in path.parents:
@@ -126,19 +128,21 @@ def _output(here: Path, home: Path, output: Path | None, package: str | None, co
     name = package or (configured.get("package", "") if output is None else "")
     if not name or folder.name == name:
         return folder
-    if not name.isidentifier():
+    if not _importable(name):
         raise ConfigError(f"the package cannot be imported: {name!r} is no Python name")
     return folder / name if output is not None else folder.parent / name
 
 
-def _normal(path: Path) -> Path:
-    import os
+def _importable(name: str) -> bool:
+    return name.isidentifier() and not keyword.iskeyword(name)
 
+
+def _normal(path: Path) -> Path:
     return Path(os.path.normpath(path))
 
 
 def _nearest_pyproject(anchor: Path) -> Path | None:
-    """The nearest pyproject.toml at or above `anchor` that speaks of toolgen, or else the nearest at all."""
+    """The nearest pyproject.toml at or above `anchor`."""
     start = anchor if anchor.is_dir() else anchor.parent
     for folder in (start, *start.parents):
         file = folder / "pyproject.toml"

@@ -39,8 +39,8 @@ def lint(
 
     Reports everything that a build would report about the specs and their targets. With --fix, misspelt keywords,
     words that are no types, quoted booleans and numbers, and `required` inside a property are mended in the files;
-    everything else in them stays as it is, byte for byte. Exit codes: 0 clean (notes aside), 1 warnings, 2 usage or spec
-    errors.
+    everything else in them stays as it is, byte for byte. Exit codes: 0 clean (notes aside), 1 warnings, 2 usage or
+    spec errors.
     """
     project = find_project(specs, None, None, targets, strict)
     base = Path.cwd()

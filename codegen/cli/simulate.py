@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import signal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -19,15 +22,15 @@ from codegen.simulator import ScenarioError, Simulator, SimulatorUnavailable, sc
 def simulate(scenarios: tuple[Path, ...], host: str, port: int, schema: bool) -> None:
     """Run a local server that speaks the OpenAI Agents, OpenAI Responses and OCI Agents APIs.
 
-    SCENARIOS are YAML or JSON files that say what the simulated model does. On Ctrl+C the report is printed; the exit
-    code is 1 when something was not as the scenarios expect it, and 2 when the server could not run.
+    SCENARIOS are YAML or JSON files that say what the simulated model does. On Ctrl+C or SIGTERM the report is printed;
+    the exit code is 1 when something was not as the scenarios expect it, and 2 when the server could not run.
     """
     if schema:
         click.echo(json.dumps(scenario_schema(), indent=2))
         return
     try:
         simulator = Simulator(scenarios, host=host, port=port)
-        with simulator, contextlib.suppress(KeyboardInterrupt):
+        with simulator, _interruptible(), contextlib.suppress(KeyboardInterrupt):
             click.echo(f"OpenAI base URL:  {simulator.openai_base_url}")
             click.echo(f"OCI endpoint:     {simulator.oci_endpoint}")
             click.echo(f"Forecast service: {simulator.weather_url}")
@@ -40,3 +43,18 @@ def simulate(scenarios: tuple[Path, ...], host: str, port: int, schema: bool) ->
     for problem in problems:
         click.echo(problem, err=True)
     raise SystemExit(1 if problems else 0)
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """SIGTERM ends the block like Ctrl+C, and so does SIGINT, which a shell ignores in background jobs."""
+
+    def interrupt(number: int, frame: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -24,7 +24,8 @@ def check_contradictions(subject: ToolSchema) -> Iterator[Diagnostic]:
     """Each place where no value can be valid (`unsatisfiable`), and each value of an enum that cannot be one
     (`enum-misfit`)."""
     for pointer, schema in subject.places:
-        if _is_plain(schema) or subject.hides(schema) or not subject.document.has(pointer):
+        is_plain = _is_plain(schema) and (pointer or "enum" not in schema)
+        if is_plain or subject.hides(schema) or not subject.document.has(pointer):
             continue
         verdict = subject.possible.of(pointer)
         if "enum" in schema and verdict.kinds:

@@ -98,18 +98,20 @@ def _possible(low: _Limit | None, high: _Limit | None, step: Fraction | None) ->
         is_point = low is not None and high is not None and low.value == high.value
         if not (is_point and low is not None and low.value.denominator == 1):
             possible |= k.FRACTION
-    elif step.denominator != 1 and _has_multiple(low, high, step):
+    elif step.denominator != 1 and _has_multiple(low, high, step, fractional=True):
         possible |= k.FRACTION
     return possible
 
 
-def _has_multiple(low: _Limit | None, high: _Limit | None, step: Fraction) -> bool:
-    """Whether a multiple of `step` lies within the limits."""
+def _has_multiple(low: _Limit | None, high: _Limit | None, step: Fraction, *, fractional: bool = False) -> bool:
+    """Whether a multiple of `step` lies within the limits; `fractional` for one that is no integer."""
     if low is None or high is None:
         return True
     first = math.ceil(low.value / step)
     if low.exclusive and first * step == low.value:
         first += 1
+    if fractional and (first * step).denominator == 1:
+        first += 1  # of two neighbours one is no integer, since the step is none
     return first * step < high.value or (first * step == high.value and not high.exclusive)
 
 

@@ -71,3 +71,12 @@ class Judge:
 def matches(pattern: str, text: str) -> bool:
     """Whether the gate finds `pattern` in `text`. The pattern has compiled before."""
     return bool(jsonschema_rs.validator_for({"pattern": pattern}, offline=True).is_valid(text))
+
+
+def compiles(pattern: str) -> bool:
+    """Whether the gate can work with a regular expression."""
+    try:
+        jsonschema_rs.validator_for({"pattern": pattern}, offline=True)
+    except _UNREADABLE:
+        return False
+    return True

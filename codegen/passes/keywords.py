@@ -12,6 +12,7 @@ import jsonschema_rs
 
 from codegen.diagnostics import Diagnostic, Severity
 from codegen.passes import kinds as k
+from codegen.passes.judge import compiles
 from codegen.passes.mend import Mend, Rename
 from codegen.passes.subject import ToolSchema
 from codegen.passes.vocabulary import (
@@ -84,16 +85,10 @@ def _advice(schema: dict[str, Any], word: str) -> str:
 
 def _is_taken(keyword: str, value: Any, dialect: str) -> bool:
     """Whether `value` may stand behind `keyword`."""
-    schema = {"$schema": URIS[dialect], keyword: value}
-    try:
-        if not jsonschema_rs.meta.is_valid(schema):
-            return False
-        jsonschema_rs.validator_for(schema, validate_formats=False, offline=True)
-    except jsonschema_rs.ReferencingError:  # it leads to somewhere in the whole schema
-        return True
-    except (jsonschema_rs.ValidationError, ValueError):
+    if not jsonschema_rs.meta.is_valid({"$schema": URIS[dialect], keyword: value}):
         return False
-    return True
+    patterns = {"pattern": [value], "patternProperties": list(value) if isinstance(value, dict) else []}
+    return all(map(compiles, patterns.get(keyword, ())))
 
 
 def _foreign(subject: ToolSchema, below: str, word: str, value: Any) -> Iterator[Diagnostic]:

@@ -13,6 +13,7 @@ import jsonschema_rs
 
 from codegen.diagnostics import Diagnostic, Report
 from codegen.passes.advice import Fault, advise
+from codegen.passes.judge import compiles
 from codegen.passes.mend import with_mends
 from codegen.passes.spelling import shown
 from codegen.schema.dialects import URIS, walk
@@ -92,17 +93,9 @@ def _bad_patterns(tool: Tool, part: str, schema: Any) -> Iterator[Diagnostic]:
         keys = current.get("patternProperties")
         patterns += [(join(pointer, "patternProperties", key), key) for key in keys] if isinstance(keys, dict) else []
         for below, pattern in patterns:
-            if isinstance(pattern, str) and not _compiles({"pattern": pattern}):
+            if isinstance(pattern, str) and not compiles(pattern):
                 message = f"{shown(pattern)} is no regular expression by ECMA-262"
                 yield tool.problem("schema-invalid", message, part=part, below=below)
-
-
-def _compiles(schema: Any) -> bool:
-    try:
-        jsonschema_rs.validator_for(schema, validate_formats=False, offline=True)
-    except (jsonschema_rs.ValidationError, ValueError):
-        return False
-    return True
 
 
 def _leaves(errors: Any) -> Iterator[Any]:

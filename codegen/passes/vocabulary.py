@@ -200,7 +200,7 @@ class Likeness:
 def near_type(word: str) -> Likeness | None:
     """The one type that `word` is probably a misspelling of."""
     folded = word.strip().lower()
-    for most in (1, 2):
+    for most in (1, 2) if len(folded) > _MIN_LENGTH else (1,):
         near = [name for name in TYPES if _slips(folded, name, most) is not None]
         if near:
             is_sure = most == 1 and len(folded) >= _MIN_LENGTH and folded[0] == near[0][0]

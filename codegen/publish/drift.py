@@ -23,7 +23,7 @@ class Kind(enum.Enum):
     EDITED = "was edited by hand"
     ORPHANED = "belongs to no tool any more"
     STUB = "has no handler file yet"
-    LOCK = "does not describe this output"
+    LOCK = "is out of date"
     KEPT = "belongs to no tool any more and is kept"
     ORPHANED_HANDLER = "is the handler of a tool that is gone"
     EXTRA_HANDLER = "is the handler of no tool"

@@ -16,6 +16,10 @@ TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "obje
 
 MAX_NESTED_UNIONS: Final = 40
 """Unions directly within unions; more is a schema that describes itself in a circle."""
+MAX_BRANCHES: Final = 2_000
+"""Branches of all unions together: unions that all hold at once multiply."""
+MAX_MERGES: Final = 20_000
+"""Schemas that are merged into others, in all."""
 
 RULES: Final = frozenset(
     {
@@ -40,6 +44,7 @@ _LOWER_BOUNDS: Final = frozenset(
 _UPPER_BOUNDS: Final = frozenset(
     {"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"},
 )
+_CONDITION: Final = ("if", "then", "else")
 _FOLLOWS: Final = {"then": "if", "else": "if", "minContains": "contains", "maxContains": "contains"}
 """Keywords that speak of another one, and mean nothing without it."""
 _MEMBERS: Final = frozenset({"properties", "patternProperties", "additionalProperties"})
@@ -113,6 +118,11 @@ class Composer:
         self._meetings: dict[tuple[int, ...], Node] = {}
         self._parts: dict[int, tuple[Node, ...]] = {}
         self._busy: set[int] = set()
+        self._flat: dict[int, tuple[Node, NodeSchema]] = {}
+        self._types: dict[int, frozenset[str] | None] = {}
+        self._merges = 0
+        self._circles = 0
+        self._branches = 0
         self._nested_unions = 0
         self._endless = False
         self._untold = 0
@@ -157,16 +167,21 @@ class Composer:
         composed = self.compose(site)
         if not isinstance(composed, Node):
             return None if composed else frozenset()
-        if id(site) in active:
+        if "anyOf" not in composed:
+            return allowed_types(composed)
+        if id(composed) in active:
+            self._circles += 1
             return frozenset()
-        if "anyOf" in composed:
-            found: set[str] = set()
+        if id(composed) not in self._types:
+            found: frozenset[str] | None = frozenset()
+            circles = self._circles
             for branch in composed["anyOf"]:
-                if (inner := self.types(branch, active | {id(site)})) is None:
-                    return None
-                found |= inner
-            return frozenset(found)
-        return allowed_types(composed)
+                inner = self.types(branch, active | {id(composed)})
+                found = None if found is None or inner is None else found | inner
+            if active and self._circles != circles:
+                return found
+            self._types[id(composed)] = found
+        return self._types[id(composed)]
 
     def allows_null(self, site: NodeSchema) -> bool:
         types = self.types(site)
@@ -195,8 +210,15 @@ class Composer:
         """`site` with `allOf` and its reference merged in. What is left of composition is one `anyOf`."""
         if not isinstance(site, Node):
             return site
+        if (known := self._flat.get(id(site))) is not None:
+            return known[1]
         if id(site) in active:
+            self._circles += 1
             return True  # a schema that includes itself adds nothing by that
+        self._merges += 1
+        if self._merges > MAX_MERGES:
+            return _unresolved(site, "a schema that includes others in too many ways")
+        circles = self._circles
         active |= {id(site)}
         own = site.with_keywords({key: value for key, value in site.items() if key not in _COMPOSITION})
         own.target = None
@@ -217,6 +239,8 @@ class Composer:
                     self._notes.loss(site.place(keyword), f"{keyword} is left out with it")
             if "anyOf" not in result:
                 _settle_unevaluated(result)
+        if self._circles == circles:
+            self._flat[id(site)] = (site, result)
         return result
 
     def _distribute(self, flat: NodeSchema) -> NodeSchema:
@@ -238,11 +262,10 @@ class Composer:
                 for branch in branches
             ]
         self._nested_unions += 1
-        self._endless = self._endless or self._nested_unions > MAX_NESTED_UNIONS
+        self._branches += len(branches)
+        self._endless = self._endless or self._nested_unions > MAX_NESTED_UNIONS or self._branches > MAX_BRANCHES
         if self._endless:
-            endless = Node({}, flat.pointer)
-            endless.unresolved = "a union that contains itself"
-            return endless
+            return _unresolved(flat, "a union that contains itself or has too many branches")
         branches = [branch for branch in branches if self.compose(branch) is not False]
         self._nested_unions -= 1
         if not branches:
@@ -296,7 +319,7 @@ class Composer:
             if left is True or right is True:
                 return right if left is True else left
             return False
-        left, right = self._one_group_each(left, right)
+        left, right = self._one_group_each(*_nest_conditions(left, right))
         out = Node({}, left.pointer)
         out.unresolved = left.unresolved if left.unresolved is not None else right.unresolved
         for key in dict.fromkeys((*left, *right)):
@@ -387,6 +410,23 @@ class Composer:
         rest = [node["items"] for node in (left, right) if "items" in node]
         if rest:
             out["items"] = rest[0] if len(rest) == 1 else self.meet(rest)
+
+
+def _nest_conditions(left: Node, right: Node) -> tuple[Node, Node]:
+    """Both sides with one condition: where each has its own, the right one stands in both ways of the left one."""
+    condition = _only(right, _CONDITION)
+    if "if" not in left or "if" not in right or same_json(_only(left, _CONDITION), condition):
+        return left, right
+    inner = Node(condition, right.pointer)
+    ways = {way: Node({"allOf": [left[way], inner]}, left.pointer) if way in left else inner for way in _CONDITION[1:]}
+    return left.with_keywords({**left, **ways}), _without(right, _CONDITION)
+
+
+def _unresolved(node: Node, why: str) -> Node:
+    """An open schema in place of `node`."""
+    opened = Node({}, node.pointer)
+    opened.unresolved = why
+    return opened
 
 
 def _only(node: Node, keywords: Container[str]) -> dict[str, Any]:

@@ -276,9 +276,12 @@ class Dispatcher:
 
     def _find(self, call: Call) -> Tool[Any] | None:
         name = call.name
-        if self._exposed and call.target in self._exposed:
-            name = self._exposed[call.target].get(name, name)
-        if name not in self._allowed:
+        try:
+            if self._exposed and call.target in self._exposed:
+                name = self._exposed[call.target].get(name, name)
+            if name not in self._allowed:
+                return None
+        except TypeError:  # a list, or something like it: no tool has such a name
             return None
         return self._tools.get(name) or self.tool(name)
 

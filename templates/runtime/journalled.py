@@ -65,7 +65,7 @@ async def execute_once(journal: Journal, runner: Runner, tool: Tool[Any], call: 
         if tool.entry.confirm and isinstance(begun, Fresh):
             # People may take hours to decide. No intent stands meanwhile, or a restart would find a call that was
             # interrupted, where none had begun.
-            await journal.release(key, ran=False)
+            await _completed(journal.release(key, ran=False))
             refusal = await runner.approve(call)
             begun = await _begin(journal, key, digest)
     except Exception:

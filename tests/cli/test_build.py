@@ -170,6 +170,18 @@ def test_building_the_folder_after_a_part_of_it_gives_what_a_fresh_build_gives(p
     assert built == fresh
 
 
+def test_a_renamed_spec_can_be_built_alone(project: Path, run: Run) -> None:
+    old = write_spec(project / "specs", "one", a=TEXT)
+    write_spec(project / "specs", "two", a=TEXT)
+    run("build", "specs")
+    new = old.rename(project / "specs/renamed.json")
+    run("build", new)
+    run("check", "specs")
+    copy = project / "specs/copy.json"
+    copy.write_text(new.read_text(encoding="utf-8"), encoding="utf-8")
+    assert "error[duplicate-tool]" in run("build", copy, exit_code=2).output
+
+
 def test_a_part_whose_tool_is_gone_loses_that_tool_only(project: Path, run: Run) -> None:
     write_spec(project / "specs", "two", a=TEXT)
     both = project / "specs/both.json"
@@ -241,7 +253,9 @@ def test_the_names_of_the_package(project: Path, run: Run) -> None:
     run("build", "specs", "--output", "lib/same", "--package", "same")
     for folder in ("tools", "src/app/functions", "lib/calls", "lib/same"):
         assert (project / folder / "toolgen.lock").is_file()
-    assert "Python name" in run("build", "specs", "--output", "not-a-name", exit_code=2).output
+    for name in ("not-a-name", "class"):
+        assert "Python name" in run("build", "specs", "--output", name, exit_code=2).output
+        assert "Python name" in run("build", "specs", "--package", name, exit_code=2).output
     assert "inside the output" in run("build", "specs", "--output", "specs", exit_code=2).output
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from codegen.emit.models import model_module
-from tests.emit.public_data import PublicData, find
 from tests.emit.support import Load, Loaded, gate, make_tool, write_package
+from tests.public_data import PublicData, find
 
 _numbers = itertools.count(1)
 

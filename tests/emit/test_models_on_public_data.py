@@ -19,8 +19,8 @@ import pytest
 from codegen.emit.models import ModelModule, model_modules
 from codegen.schema.dialects import URIS, dialect_of
 from codegen.specs.tool import Tool
-from tests.emit.public_data import Group, PublicData
 from tests.emit.support import dump, gate, make_tool, same, wire_names, write_package
+from tests.public_data import Group, PublicData, as_argument
 
 DRAFTS = {"draft2020-12": "2020-12", "draft7": "draft7"}
 
@@ -62,17 +62,6 @@ def package_root(tmp_path: Path) -> Iterator[Path]:
     sys.path.remove(str(tmp_path))
     for name in [name for name, module in sys.modules.items() if str(tmp_path) in str(getattr(module, "__file__", ""))]:
         del sys.modules[name]
-
-
-def as_argument(schema: Any, dialect: str) -> dict[str, Any]:
-    """A schema of the suite as the one required argument of a tool, its references leading where they did."""
-    if isinstance(schema, dict) and "$id" not in schema:
-        if dialect == "draft7" and "$ref" in schema:  # would void an identifier beside it
-            kept = {key: schema[key] for key in ("definitions", "$schema") if key in schema}
-            schema = {"$id": "urn:suite:case", "allOf": [{"$ref": schema["$ref"]}], **kept}
-        else:
-            schema = {"$id": "urn:suite:case", **schema}
-    return {"$schema": URIS[dialect], "type": "object", "properties": {"value": schema}, "required": ["value"]}
 
 
 def compiles(schema: dict[str, Any]) -> bool:

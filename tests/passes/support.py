@@ -36,5 +36,6 @@ def of_property(schema: Any, dialect: str = "2020-12", **beside: Any) -> list[tu
 
 def subject(schema: dict[str, Any], dialect: str = "2020-12") -> ToolSchema:
     """A schema as the checks see it, whatever it is."""
-    tool = Tool("t", "Does something.", schema, None, dialect, Origin(SourceFile.of_text("t.json", "{}"), ""))
+    origin = Origin(SourceFile.of_text("t.json", "{}"), "", {"parameters": ""})
+    tool = Tool("t", "Does something.", schema, None, dialect, origin)
     return ToolSchema(tool, "parameters")

@@ -19,7 +19,7 @@ from tests.passes.support import problems, spec
 
 
 def test_the_order_of_the_passes() -> None:
-    assert PASSES == (
+    assert list(PASSES) == [
         CatalogPass(check_schemas),
         ToolPass(check_description),
         SchemaPass(check_keywords),
@@ -28,7 +28,7 @@ def test_the_order_of_the_passes() -> None:
         SchemaPass(check_defaults),
         SchemaPass(check_examples),
         CatalogPass(allocate_names),
-    )
+    ]
 
 
 def test_a_tool_that_does_not_compile_is_left_out_and_the_others_are_checked(tmp_path: Path) -> None:

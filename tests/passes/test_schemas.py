@@ -23,10 +23,6 @@ def problems(parameters: str) -> list[Diagnostic]:
     return report.sorted()
 
 
-def test_the_order_of_the_passes() -> None:
-    assert (check_schemas, allocate_names) == PASSES
-
-
 def test_the_faulty_seed_is_explained() -> None:
     report = Report()
     catalog = run_passes(read_catalog([SEED], base=SEED.parent, report=report), report)

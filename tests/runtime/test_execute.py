@@ -227,7 +227,7 @@ class TestMixedCalls:
     async def test_batches_at_once_share_nothing_but_the_threads(self, dispatcher: Make, call: Make) -> None:
         d = dispatcher(look_up=answer, threads=2)
         batches = await asyncio.gather(
-            *(d.execute_all(call("look_up", key=f"{b}.{i}") for i in range(20)) for b in range(10))
+            *(d.execute_all([call("look_up", key=f"{b}.{i}") for i in range(20)]) for b in range(10))
         )
         for b, results in enumerate(batches):
             assert [json.loads(result.output)["key"] for result in results] == [f"{b}.{i}" for i in range(20)]
