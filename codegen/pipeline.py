@@ -79,9 +79,9 @@ def compile_package(project: Project, report: Report, base: Path) -> Package | N
     if selection.kept and lock.manifest is not None:
         kept = _kept_tools(project, selection, report, base)
         for name, tool in kept.items():
-            moved = not (project.output / selection.kept[name].source).exists()
-            if name in tools and moved:
-                continue  # its file was renamed
+            if name in tools and not (project.output / selection.kept[name].source).exists():
+                del selection.kept[name]  # its file was renamed
+                continue
             if name in tools:
                 other = tool.origin.source.path
                 report.add(

@@ -45,7 +45,7 @@ class ModelModule:
     result: str
     """Name of the result: a class, or an alias of its type."""
     diagnostics: tuple[Diagnostic, ...]
-    """Defaults that do not fit (`default-misfit`), and parts that the model does not type (`model-widened`)."""
+    """Defaults without end (`default-misfit`), and parts that the model does not type (`model-widened`)."""
 
 
 def model_module(tool: Tool, *, formatted: bool = True) -> ModelModule:
@@ -149,13 +149,11 @@ class _Module:
         printer = self._printers[part.key]
         found: dict[str, str] = {}
         for each in view.fields:
-            if each.default is None:
+            if each.default is None or each.required:  # the key of a required one is always given
                 continue
             value = each.default.value
             if not self._checks[part.key].fits(each.default):
-                self._report_default(part, each.default, f"the default of {each.wire!r} does not fit its schema")
-            elif each.required:
-                pass  # the key is always given
+                pass  # the checks of the specs have reported it
             elif part.view.leads_to(each.type, view.key) and printer.makes_models(value, each.type):
                 self._report_default(part, each.default, f"the default of {each.wire!r} would contain itself")
             else:

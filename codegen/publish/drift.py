@@ -23,7 +23,7 @@ class Kind(enum.Enum):
     EDITED = "was edited by hand"
     ORPHANED = "belongs to no tool any more"
     STUB = "has no handler file yet"
-    LOCK = "is out of date"
+    LOCK = "is out of date with the specs"
     KEPT = "belongs to no tool any more and is kept"
     ORPHANED_HANDLER = "is the handler of a tool that is gone"
     EXTRA_HANDLER = "is the handler of no tool"

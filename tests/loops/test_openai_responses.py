@@ -232,7 +232,8 @@ class TestConversations:
     @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
     def test_the_next_turn(self, converse: Any, add: Any, report: Any, kept: dict[str, Any], stream: bool) -> None:
         name = add(
-            turn(THINKING, ANSWER, user="How warm?"), turn(step(weather("Lima")), say("cold"), user={"contains": "Lima"})
+            turn(THINKING, ANSWER, user="How warm?"),
+            turn(step(weather("Lima")), say("cold"), user={"contains": "Lima"}),
         )
         first = converse(name, "How warm?", context="ada", stream=stream, **kept)
         again = dict(kept)
@@ -246,7 +247,9 @@ class TestConversations:
         assert bool(first.history) == (not kept)
         assert report(name).ok, report(name).problems()
 
-    def test_a_conversation_may_be_given_as_an_object(self, loop: Any, dispatcher: Any, simulator: Simulator, add: Any) -> None:
+    def test_a_conversation_may_be_given_as_an_object(
+        self, loop: Any, dispatcher: Any, simulator: Simulator, add: Any
+    ) -> None:
         name = add(step(weather()), say("done"))
         with OpenAI(base_url=simulator.openai_base_url, api_key="x") as client:
             conversation = client.conversations.create()
@@ -288,7 +291,12 @@ class TestCalls:
             step(
                 weather("Madrid", result={"has": {"degrees": 6}}),
                 weather("X", result={"error": ["/city", "at least 2 characters"]}),
-                {"name": "get_wether", "arguments": {"city": "Lima"}, "invented": True, "result": {"error": "get_weather"}},
+                {
+                    "name": "get_wether",
+                    "arguments": {"city": "Lima"},
+                    "invented": True,
+                    "result": {"error": "get_weather"},
+                },
                 weather("Atlantis", result={"error": "internal reason"}),
                 {"name": "get_weather", "raw": '{"city": "Mad', "result": {"error": "not valid JSON"}},
                 {"name": "book", "arguments": {"people": 9, "note": "x"}, "result": {"error": "tables for eight"}},
@@ -314,13 +322,17 @@ class TestCalls:
         assert report(name).ok, report(name).problems()
         assert not report(name).refused
 
-    def test_a_null_of_strict_mode_is_an_absent_property(self, converse: Any, add: Any, town: Town, report: Any) -> None:
+    def test_a_null_of_strict_mode_is_an_absent_property(
+        self, converse: Any, add: Any, town: Town, report: Any
+    ) -> None:
         name = add(step({"name": "book", "arguments": {"people": 3}}), say("done"))
         turn = converse(name)
         assert json.loads(turn.calls[0].arguments) == {"people": 3, "note": None}
         assert town.asked == ["3 None"]
 
-    def test_a_deferred_function_is_found_and_runs(self, converse: Any, add: Any, report: Any, kept: dict[str, Any]) -> None:
+    def test_a_deferred_function_is_found_and_runs(
+        self, converse: Any, add: Any, report: Any, kept: dict[str, Any]
+    ) -> None:
         name = add(step({"name": "draw_map", "result": {"contains": "A map:"}}), say("done"))
         turn = converse(name, **kept)
         assert [(result.name, result.success) for result in turn.calls] == [("draw_map", True)]
@@ -335,7 +347,9 @@ class TestCalls:
 
     def test_a_failing_tool_is_the_models_to_mend(self, converse: Any, add: Any, report: Any) -> None:
         name = add(
-            step(weather("M", result={"error": "/city"})), step(weather("Madrid", result={"success": True})), say("done")
+            step(weather("M", result={"error": "/city"})),
+            step(weather("Madrid", result={"success": True})),
+            say("done"),
         )
         assert [result.success for result in converse(name).calls] == [False, True]
         assert report(name).ok
@@ -540,7 +554,13 @@ def scripted(*output: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return {"id": "resp_1", "status": "completed", "output": list(output)} | fields
 
 
-APPROVAL = {"type": "mcp_approval_request", "id": "mcpr_1", "name": "delete", "arguments": "{}", "server_label": "files"}
+APPROVAL = {
+    "type": "mcp_approval_request",
+    "id": "mcpr_1",
+    "name": "delete",
+    "arguments": "{}",
+    "server_label": "files",
+}
 DONE = {"type": "message", "content": [{"type": "output_text", "text": "done"}]}
 WEATHER_CALL = {"type": "function_call", "call_id": "call_1", "name": "get_weather", "arguments": '{"city": "Madrid"}'}
 
@@ -623,7 +643,9 @@ class TestJournal:
             converse(add(step(weather()), say("done")), with_dispatcher=dispatcher.with_journal(journal))
         assert town.asked == []
 
-    def test_a_response_that_is_read_twice_runs_once(self, loop: Any, dispatcher: Any, town: Town, journal: Any) -> None:
+    def test_a_response_that_is_read_twice_runs_once(
+        self, loop: Any, dispatcher: Any, town: Town, journal: Any
+    ) -> None:
         d = dispatcher.with_journal(journal)
         outputs: list[Any] = []
         for _ in range(2):

@@ -91,7 +91,9 @@ class TestTimeouts:
             async with asyncio.timeout(0.001):
                 await asyncio.sleep(10)
 
-        results = await dispatcher(look_up=look_up, pay=pay).execute_all([call("look_up", key="a"), call("pay", key="a")])
+        results = await dispatcher(look_up=look_up, pay=pay).execute_all(
+            [call("look_up", key="a"), call("pay", key="a")]
+        )
         assert results[0].output == "gave up"
         assert results[1].error.code == "handler_error"
 

@@ -99,7 +99,9 @@ class TestParts:
             "x-toolgen": {"targets": {"openai_responses": {"name": "find"}}},
         }
         made = package(spec, targets=["openai_responses"])
-        d = made.dispatcher(SimpleNamespace(**{made.dispatch.PACKAGE.tools[spec["name"]].function: lambda a, c: c.name}))
+        d = made.dispatcher(
+            SimpleNamespace(**{made.dispatch.PACKAGE.tools[spec["name"]].function: lambda a, c: c.name})
+        )
         call = made.runtime.Call
         assert (await d.execute(call("find", target="openai_responses"))).output == "find"
         assert (await d.execute(call("find"))).error.code == "unknown_tool"
@@ -157,7 +159,9 @@ class TestOneTool:
         assert tool.spec["parameters"]["required"] == ["key"]
 
     @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-    @given(value=st.dictionaries(st.text(), st.none() | st.integers() | st.text() | st.lists(st.booleans()), max_size=4))
+    @given(
+        value=st.dictionaries(st.text(), st.none() | st.integers() | st.text() | st.lists(st.booleans()), max_size=4)
+    )
     def test_what_was_parsed_dumps_as_it_came(self, tools: ModuleType, value: dict[str, Any]) -> None:
         args = tools.dispatcher().tool("anything").parse(json.dumps(value))
         assert args.model_dump(mode="json", by_alias=True, exclude_unset=True) == value

@@ -120,7 +120,10 @@ class TestEveryKindOfHandler:
     def test_execute_sync(self, dispatcher: Make, call: Make, handler: Any) -> None:
         d = dispatcher(look_up=handler)
         assert d.execute_sync(call("look_up", key="a")).output == '{"key":"a"}'
-        assert [r.output for r in d.execute_all_sync(call("look_up", key=k) for k in "ab")] == ['{"key":"a"}', '{"key":"b"}']
+        assert [r.output for r in d.execute_all_sync(call("look_up", key=k) for k in "ab")] == [
+            '{"key":"a"}',
+            '{"key":"b"}',
+        ]
 
     async def test_execute_all(self, dispatcher: Make, call: Make, handler: Any) -> None:
         calls = [call("look_up", key=str(i), call_id=str(i)) for i in range(40)]
@@ -404,7 +407,9 @@ class TestToolError:
 
 
 class TestInterrupts:
-    def test_ctrl_c_in_the_main_thread_ends_the_process_and_no_call_hides_it(self, dispatcher: Make, call: Make) -> None:
+    def test_ctrl_c_in_the_main_thread_ends_the_process_and_no_call_hides_it(
+        self, dispatcher: Make, call: Make
+    ) -> None:
         d = dispatcher(look_up=_raising("async", KeyboardInterrupt()))
         with pytest.raises(KeyboardInterrupt):
             asyncio.run(d.execute(call("look_up", key="a")))
@@ -572,7 +577,9 @@ class TestLogs:
         for d in (memory, journalled):
             for name in ("look_up", "pay", "quick_look", "set_flag", "guarded_pay", "unheard_of", "guarded_look"):
                 for arguments in ({"key": "classified"}, {"key": 5, "classified": "classified"}, '{"key": "classified'):
-                    await d.execute(call(name, arguments=arguments, call_id=f"{name}{arguments}"[:40].replace("classified", "")))
+                    await d.execute(
+                        call(name, arguments=arguments, call_id=f"{name}{arguments}"[:40].replace("classified", ""))
+                    )
         assert caplog.records
         assert "classified" not in caplog.text
 

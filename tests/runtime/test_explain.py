@@ -207,7 +207,12 @@ TABLE: list[tuple[str, Any, Any, list[str]]] = [
         {"a": "1", "b": "2"},
         ['the properties "a", "b" must not all be given'],
     ),
-    ("not this one", open_(a=TEXT) | {"not": {"required": ["a"]}}, {"a": "1"}, ['the property "a" must not be given here']),
+    (
+        "not this one",
+        open_(a=TEXT) | {"not": {"required": ["a"]}},
+        {"a": "1"},
+        ['the property "a" must not be given here'],
+    ),
     # arrays
     (
         "prefixItems",
@@ -227,7 +232,12 @@ TABLE: list[tuple[str, Any, Any, list[str]]] = [
         {"v": [1, "x"]},
         ['/v: unexpected items: "x"'],
     ),
-    ("contains a value", one({"contains": {"const": "x"}}), {"v": ["a"]}, ['/v: expected at least 1 item to be "x", got ["a"]']),
+    (
+        "contains a value",
+        one({"contains": {"const": "x"}}),
+        {"v": ["a"]},
+        ['/v: expected at least 1 item to be "x", got ["a"]'],
+    ),
     (
         "contains a kind",
         one({"contains": INTEGER, "minContains": 2}),
@@ -421,7 +431,11 @@ _schemas: st.SearchStrategy[Any] = st.recursive(
     max_leaves=8,
 )
 _values = st.recursive(
-    st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from(["", "a", "x", "abc", '{"a": 1}']) | st.floats(-2, 2),
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 5)
+    | st.sampled_from(["", "a", "x", "abc", '{"a": 1}'])
+    | st.floats(-2, 2),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "kind", "zz"]), inner),
     max_leaves=6,
 )

@@ -177,7 +177,10 @@ class TestKeys:
         assert look_up.runs == 8
 
     async def test_the_keys_for_other_systems_are_as_distinct(self, api: Any) -> None:
-        calls = [api.Call("x", session_id=s, turn_id=t, call_id=c) for s, t, c in (("a", "b", "c"), ("ab", "", "c"), ("", "ab", "c"), ("a", "bc", ""))]
+        calls = [
+            api.Call("x", session_id=s, turn_id=t, call_id=c)
+            for s, t, c in (("a", "b", "c"), ("ab", "", "c"), ("", "ab", "c"), ("a", "bc", ""))
+        ]
         assert len({call.idempotency_key for call in calls}) == 4
 
     @pytest.mark.parametrize("missing", ["session_id", "turn_id", "call_id"])
@@ -190,7 +193,9 @@ class TestKeys:
             await d.execute_all([call("look_up", key="a"), call("look_up", key="b", **{missing: ""})])
         assert look_up.runs == 0
 
-    async def test_the_same_key_for_another_call_is_a_conflict(self, dispatcher: Make, call: Make, memory: Make) -> None:
+    async def test_the_same_key_for_another_call_is_a_conflict(
+        self, dispatcher: Make, call: Make, memory: Make
+    ) -> None:
         pay, look_up = Counting(), Counting()
         d = dispatcher(pay=pay, look_up=look_up, journal=memory())
         await d.execute(call("pay", key="a"))
@@ -313,7 +318,11 @@ class TestInterrupted:
         await interrupted(journal, api, runtime, call("pay", key="a"), d.tool("pay").parse({"key": "a"}))
         results = [await d.execute(call("pay", key="a")) for _ in range(3)]
         assert {(result.error.code, result.error.message, result.ran) for result in results} == {
-            ("outcome_unknown", "It is not known whether this call had its effect. Do not repeat it; check first.", False)
+            (
+                "outcome_unknown",
+                "It is not known whether this call had its effect. Do not repeat it; check first.",
+                False,
+            )
         }
         assert [result.replayed for result in results] == [False, True, True]
         assert pay.runs == 0
@@ -410,9 +419,7 @@ class TestInterrupted:
 
 class TestTimeouts:
     @pytest.mark.parametrize("kind", ["async", "plain"])
-    async def test_a_write_that_began_is_unknown(
-        self, dispatcher: Make, call: Make, memory: Make, kind: str
-    ) -> None:
+    async def test_a_write_that_began_is_unknown(self, dispatcher: Make, call: Make, memory: Make, kind: str) -> None:
         go = threading.Event()
 
         async def waits(args: Any, call: Any) -> None:
@@ -473,13 +480,19 @@ class TestTimeouts:
     async def test_a_write_that_was_cancelled_from_inside_is_unknown(
         self, dispatcher: Make, call: Make, memory: Make
     ) -> None:
-        d = dispatcher(pay=Counting(error=asyncio.CancelledError()), look_up=Counting(error=asyncio.CancelledError()), journal=memory())
+        d = dispatcher(
+            pay=Counting(error=asyncio.CancelledError()),
+            look_up=Counting(error=asyncio.CancelledError()),
+            journal=memory(),
+        )
         assert (await d.execute(call("pay", key="a"))).error.code == "outcome_unknown"
         assert (await d.execute(call("look_up", key="a", call_id="2"))).error.code == "cancelled"
 
 
 class TestFailingJournal:
-    async def test_without_an_intent_nothing_runs(self, dispatcher: Make, call: Make, memory: Make, caplog: Any) -> None:
+    async def test_without_an_intent_nothing_runs(
+        self, dispatcher: Make, call: Make, memory: Make, caplog: Any
+    ) -> None:
         pay, journal = Counting(), Recording(memory())
         journal.failing = {"begin"}
         result = await dispatcher(pay=pay, journal=journal).execute(call("pay", key="a"))

@@ -22,7 +22,14 @@ MESSAGE = {
     "status": "completed",
     "content": [{"type": "output_text", "text": "Here it is.", "annotations": []}],
 }
-REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA", "status": None, "content": None}
+REASONING = {
+    "type": "reasoning",
+    "id": "rs_1",
+    "summary": [],
+    "encrypted_content": "gAAAA",
+    "status": None,
+    "content": None,
+}
 
 
 def response(*output: Any, **fields: Any) -> dict[str, Any]:
@@ -76,14 +83,27 @@ class TestReading:
         assert adapter.read_calls(form(response(dict(CALL, namespace=namespace))))[0].name == name
 
     def test_calls_that_the_service_answered_itself_are_none_of_ours(self, adapter: Any, form: Any) -> None:
-        done = {"type": "function_call_output", "id": "fco_1", "call_id": "call_1", "output": "x", "status": "completed"}
+        done = {
+            "type": "function_call_output",
+            "id": "fco_1",
+            "call_id": "call_1",
+            "output": "x",
+            "status": "completed",
+        }
         assert [call.call_id for call in adapter.read_calls(form(response(CALL, done, CALL_2)))] == ["call_2"]
 
     def test_what_waits_for_an_answer(self, adapter: Any, form: Any) -> None:
         waiting: list[dict[str, Any]] = [
             {"type": "mcp_approval_request", "id": "m1", "name": "x", "arguments": "{}", "server_label": "s"},
             {"type": "custom_tool_call", "call_id": "c1", "name": "x", "input": "free text"},
-            {"type": "tool_search_call", "id": "t1", "call_id": "c2", "execution": "client", "arguments": {}, "status": "completed"},
+            {
+                "type": "tool_search_call",
+                "id": "t1",
+                "call_id": "c2",
+                "execution": "client",
+                "arguments": {},
+                "status": "completed",
+            },
         ]
         others: list[dict[str, Any]] = [
             {"type": "tool_search_call", "id": "t2", "execution": "server", "arguments": {}, "status": "completed"},
@@ -107,7 +127,12 @@ class TestReading:
         assert adapter.read_actions(response({"type": "telemetry", "id": "x"})) == []
 
     def test_the_text_is_the_answer(self, adapter: Any, form: Any) -> None:
-        aside = dict(MESSAGE, id="msg_0", phase="commentary", content=[{"type": "output_text", "text": "Looking.", "annotations": []}])
+        aside = dict(
+            MESSAGE,
+            id="msg_0",
+            phase="commentary",
+            content=[{"type": "output_text", "text": "Looking.", "annotations": []}],
+        )
         assert adapter.text_of(form(response(MESSAGE))) == "Here it is."
         assert adapter.text_of(form(response(aside, dict(MESSAGE, phase="final_answer")))) == "Here it is."
         assert adapter.text_of(form(response(aside, CALL))) == "Looking."
@@ -154,7 +179,11 @@ class TestReplay:
             json.dumps(item)
             assert not {"parsed_arguments", "parsed", "created_by"} & item.keys()
             assert None not in item.values()
-        assert [item["id"] for item in adapter.replay(response(REASONING, MESSAGE, CALL)["output"])] == ["rs_1", "msg_1", "fc_1"]
+        assert [item["id"] for item in adapter.replay(response(REASONING, MESSAGE, CALL)["output"])] == [
+            "rs_1",
+            "msg_1",
+            "fc_1",
+        ]
 
     def test_a_parsed_response_too(self, adapter: Any) -> None:
         content = [{"type": "output_text", "text": "{}", "annotations": [], "parsed": {"a": 1}}]

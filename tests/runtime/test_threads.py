@@ -218,7 +218,10 @@ class TestNesting:
 
     async def test_from_a_service_with_a_loop(self, dispatcher: Make, call: Make) -> None:
         d = dispatcher(
-            look_up=lambda args, _: d.execute_sync(call("ping")).output, ping=lambda args, _: "pong", threads=1, timeout=20
+            look_up=lambda args, _: d.execute_sync(call("ping")).output,
+            ping=lambda args, _: "pong",
+            threads=1,
+            timeout=20,
         )
         assert (await d.execute(call("look_up", key="a"))).output == "pong"
 

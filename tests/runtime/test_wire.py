@@ -32,7 +32,9 @@ def same(one: Any, two: Any) -> bool:
 
 class TestText:
     @given(objects, st.booleans(), st.sampled_from([None, 1, "\t"]))
-    def test_reads_what_json_loads_reads(self, value: dict[str, Any], ascii_only: bool, indent: int | str | None) -> None:
+    def test_reads_what_json_loads_reads(
+        self, value: dict[str, Any], ascii_only: bool, indent: int | str | None
+    ) -> None:
         text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
         assert same(read_arguments(text), json.loads(text))
         assert same(read_arguments(text.encode()), json.loads(text))
