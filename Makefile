@@ -17,7 +17,8 @@ test: $(TEST_VENV)/ready lint types generated
 
 lint: $(TEST_VENV)/ready
 	$(TEST_BIN)/ruff check .
-	$(TEST_BIN)/black --quiet --check codegen templates tests examples generated
+	$(TEST_BIN)/black --quiet --check codegen tests examples benchmarks
+	$(TEST_BIN)/black --quiet --check --line-length 88 templates/runtime generated
 
 types: $(TEST_VENV)/ready
 	$(TEST_BIN)/mypy codegen templates/runtime examples
@@ -34,6 +35,7 @@ $(TEST_VENV)/ready: pyproject.toml
 
 $(DEMO_VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(DEMO_VENV)
+	@echo "installing what the demo needs, which takes a few minutes the first time"
 	$(DEMO_BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[demo]'
 	touch $@
 

@@ -1,7 +1,8 @@
 """The three example conversations, from specs to answers, through the vendors' own clients.
 
 Builds `specs/` into a scratch folder, puts the handlers of `examples/handlers/` into it, starts the simulator, and plays
-one conversation on each API. Prints what happens and ends with exit code 0 only if everything went as expected.
+a conversation on each API. Everything is real but the model: the simulator plays its part, as `examples/scenarios.yaml`
+says, and refuses what the service would refuse. Ends with exit code 0 only if everything went as expected.
 
 Run it with `make demo`; it needs no key and no network beyond this machine.
 """
@@ -64,6 +65,7 @@ def main() -> int:
     for problem in problems:
         print(f"  not as expected: {problem}")
     print("everything went as expected" if not problems else "the demo failed")
+    print("The clients, the requests and the handlers were real; the model was played. See docs/simulator.md.")
     return 1 if problems else 0
 
 
@@ -72,12 +74,13 @@ def main() -> int:
 
 def build(folder: Path) -> Any:
     """Compiles `specs/` into the scratch folder and fills in the handlers."""
-    heading("Build")
+    heading("Build: specs/ becomes a package, with the handlers of examples/handlers/")
     command = [sys.executable, "-m", "codegen", "build", str(ROOT / "specs"), "--output", str(folder / "demo_tools")]
-    subprocess.run([*command, "--quiet"], check=True, cwd=folder)
+    built = subprocess.run(command, check=True, cwd=folder, capture_output=True, text=True)
+    print(f"  {built.stdout.splitlines()[0]}")
     for handler in sorted((EXAMPLES / "handlers").glob("*.py")):
         shutil.copy(handler, folder / "demo_tools" / "handlers" / handler.name)
-        print(f"handler: {handler.name}")
+        print(f"  handler   {handler.stem}")
     sys.path.insert(0, str(folder))
     return importlib.import_module("demo_tools")
 
@@ -106,7 +109,7 @@ def agents_session(package: Any, dispatcher: Any, simulator: Simulator, services
     heading("OpenAI Agents sessions: get_customer, and a stream that breaks")
     loops = importlib.import_module(f"{package.__name__}.runtime.loops.openai_agents")
     tools = dispatcher.only("get_customer")
-    show("registers", tools.payload("openai_agents"))
+    show("registers", tools.names)
     streams: list[str] = []
     with OpenAI(base_url=simulator.openai_base_url, api_key="demo") as client:
         turn = loops.run_sync(
@@ -119,7 +122,7 @@ def agents_session(package: Any, dispatcher: Any, simulator: Simulator, services
         )
     answers(turn)
     opened = sum(1 for one in simulator.transcript if one.scenario == "customer" and one.operation == "events.stream")
-    print(f"  streams opened after the first one broke: {opened}")
+    print(f"  (the stream broke while the call was pending; it was opened again {opened} time, the call ran once)")
     if not opened:
         yield "the stream did not break"
     if turn.text != "Example Customer is on the pro plan.":
@@ -133,7 +136,7 @@ def responses(package: Any, dispatcher: Any, simulator: Simulator, services: Ser
     heading("OpenAI Responses: Madrid and Barcelona in one response")
     loops = importlib.import_module(f"{package.__name__}.runtime.loops.openai_responses")
     tools = dispatcher.only("obtener_clima", "calcular_descuento")
-    show("registers", tools.payload("openai_responses"))
+    show("registers", tools.names)
     with OpenAI(base_url=simulator.openai_base_url, api_key="demo") as client:
         question = say("Compara el clima entre Madrid (40.4168, -3.7038) y Barcelona (41.3851, 2.1734)")
         first = loops.run_sync(tools, client, model="clima", input=question, context=services, stream=True)

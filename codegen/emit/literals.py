@@ -14,7 +14,8 @@ from typing import Any, Final, NewType
 PyLiteral = NewType("PyLiteral", str)
 """Source of a Python literal."""
 
-WIDTH: Final = 120
+WIDTH: Final = 88
+"""Columns of the output: what Black takes without settings, so that it is clean where nothing is set."""
 _BULLET: Final = re.compile(r"\s*(?:[-*+]\s+|\d+[.)]\s+)?")
 _DECIMAL_BITS: Final = 4096  # Python refuses to read or write decimal integers of more than some thousand digits
 

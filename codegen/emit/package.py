@@ -75,7 +75,7 @@ def emit(
         out.stubs["handlers/__init__.py"] = render("handlers_init.py.jinja")
         for tool in catalog:
             path = f"handlers/{_names(tool).module}.py"
-            out.stubs[path] = "" if exists(path) else black_format(render("handler.py.jinja", tool=tool))
+            out.stubs[path] = "" if exists(path) else _black_if_long(render("handler.py.jinja", tool=tool))
     listed = sorted(((payload.target, target.title) for target, payload in payloads))
     out.files["payloads/__init__.py"] = black_format(render("payloads_init.py.jinja", header=HEADER, payloads=listed))
     for _, payload in payloads:
@@ -135,7 +135,11 @@ def _dispatch(catalog: Catalog, payloads: Sequence[tuple[Target, Payload]], sett
         output_limits=limits,
         read_back=bool(target_read_back) or any(tool_read_back.values()),
     )
-    # Black needs seconds for a table of a thousand tools; the template writes what it would, but for very long names.
+    return _black_if_long(text)
+
+
+def _black_if_long(text: str) -> str:
+    """Black needs seconds for a thousand tools; the templates write what it would, but for very long names."""
     return black_format(text) if max(map(len, text.splitlines())) > WIDTH else text
 
 

@@ -151,11 +151,11 @@ TYPE_WORDS: Final[dict[str, str]] = {
     for name, text in {
         "null": "none nil void undefined nulltype nonetype",
         "boolean": "bool bit flag",
-        "integer": "int int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 long short bigint",
+        "integer": "int int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 long short bigint byte",
         "number": "float float32 float64 double decimal real numeric num",
         "string": "str text char varchar",
-        "array": "list tuple set sequence vector",
-        "object": "dict dictionary map mapping hash hashmap struct record",
+        "array": "list tuple set sequence vector arraylist linkedlist queue stack",
+        "object": "dict dictionary map mapping hash hashmap hashtable struct record",
     }.items()
     for word in text.split()
 }

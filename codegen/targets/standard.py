@@ -151,7 +151,9 @@ class StandardTarget:
         certain = limit.hard and not (limit.per_list and not options.toolset)
         about = f"the toolset {options.toolset!r} has" if options.toolset else "the catalog has"
         text = f"{about} {size:,} {limit.measure.value}, {self.title} takes {limit.maximum:,} ({limit.source})"
-        hint = "register a part of the tools at a time (`dispatcher().only(...)`), or limit tools with x-toolgen.targets"
+        hint = (
+            "register a part of the tools at a time (`dispatcher().only(...)`), or limit tools with x-toolgen.targets"
+        )
         code, severity = ("target-limit", Severity.ERROR) if certain else ("target-limit-weak", Severity.WARNING)
         place = f"payloads/{self.id}.json"
         return Diagnostic(code, severity, place, None, "", text, hint, target=self.id)

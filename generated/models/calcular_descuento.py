@@ -11,7 +11,9 @@ __all__ = ["CalcularDescuentoArguments", "CalcularDescuentoResult"]
 
 
 class CalcularDescuentoArguments(ToolModel):
-    """Calcula el precio final de un producto después de aplicar un porcentaje de descuento."""
+    """Calcula el precio final de un producto después de aplicar un porcentaje de
+    descuento.
+    """
 
     model_config = ConfigDict(extra="forbid")
 

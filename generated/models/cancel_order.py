@@ -9,7 +9,12 @@ from pydantic import ConfigDict, Field
 
 from ..runtime.models import ToolModel
 
-__all__ = ["CancelOrderArguments", "CancelOrderResult", "CancelOrderResultOption1", "CancelOrderResultOption2"]
+__all__ = [
+    "CancelOrderArguments",
+    "CancelOrderResult",
+    "CancelOrderResultOption1",
+    "CancelOrderResultOption2",
+]
 
 
 class CancelOrderArguments(ToolModel):

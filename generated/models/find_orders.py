@@ -25,7 +25,8 @@ class FindOrdersArguments(ToolModel):
     customer_id: Annotated[str, Field(pattern="^C[0-9]{6}$")]
     """The customer's ID."""
     status: Annotated[
-        list[Literal["placed", "paid", "shipped", "delivered", "cancelled"]] | None, Field(min_length=1)
+        list[Literal["placed", "paid", "shipped", "delivered", "cancelled"]] | None,
+        Field(min_length=1),
     ] = None
     """Only orders in one of these states. Leave out for all orders."""
     placed_after: str | None = None

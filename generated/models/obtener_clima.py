@@ -11,7 +11,9 @@ __all__ = ["ObtenerClimaArguments", "ObtenerClimaResult"]
 
 
 class ObtenerClimaArguments(ToolModel):
-    """Obtiene información meteorológica actual de una ubicación específica usando coordenadas geográficas."""
+    """Obtiene información meteorológica actual de una ubicación específica usando
+    coordenadas geográficas.
+    """
 
     model_config = ConfigDict(extra="forbid")
 

@@ -60,7 +60,8 @@ class PlaceOrderPayWithInvoice(ToolModel):
 class PlaceOrderArguments(ToolModel):
     """Place an order for a customer and charge it.
 
-    Ask the customer for the delivery address and the way of payment before calling this.
+    Ask the customer for the delivery address and the way of payment before calling
+    this.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -46,7 +46,9 @@ def concerns_the_caller(error: BaseException) -> bool:
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
         return task is not None and task.cancelling() > 0
-    if isinstance(error, KeyboardInterrupt):  # only the main thread is ever interrupted from outside
+    if isinstance(
+        error, KeyboardInterrupt
+    ):  # only the main thread is ever interrupted from outside
         return threading.current_thread() is threading.main_thread()
     return isinstance(error, GeneratorExit)
 
@@ -65,7 +67,9 @@ async def on_loop(awaitable: Awaitable[T], seconds: float | None) -> T:
     return await rest_on_loop(coroutine, waiting, seconds)
 
 
-async def rest_on_loop(coroutine: Coroutine[Any, Any, T], waiting: Any, seconds: float | None) -> T:
+async def rest_on_loop(
+    coroutine: Coroutine[Any, Any, T], waiting: Any, seconds: float | None
+) -> T:
     """The outcome of a coroutine that was begun with `send(None)` and waits for `waiting` now.
 
     A bound costs time, and many functions never wait: so it begins here. One that goes on waiting although it was
@@ -80,13 +84,17 @@ async def rest_on_loop(coroutine: Coroutine[Any, Any, T], waiting: Any, seconds:
         deadline.withdraw()
         if not deadline.expired or concerns_the_caller(error):
             raise
-        cause = None if isinstance(error, (asyncio.CancelledError, TookTooLong)) else error
+        cause = (
+            None if isinstance(error, (asyncio.CancelledError, TookTooLong)) else error
+        )
         raise TookTooLong(started=True) from cause
     finally:
         deadline.withdraw()
 
 
-async def in_thread(pool: ThreadPool, function: Callable[[], T], seconds: float | None, name: str) -> T:
+async def in_thread(
+    pool: ThreadPool, function: Callable[[], T], seconds: float | None, name: str
+) -> T:
     """The outcome of a plain function, which runs in a thread of `pool`; `name` is for the log.
 
     It may wait for a thread as long as it may run. Raises what the function raises, `TookTooLong`, and for a
@@ -106,7 +114,11 @@ async def in_thread(pool: ThreadPool, function: Callable[[], T], seconds: float 
         while not (await asyncio.wait({future}, timeout=left))[0]:
             if job.cancel():
                 raise TookTooLong(started=False)
-            left = (begun[0] if begun else loop.time()) + cast(float, seconds) - loop.time()
+            left = (
+                (begun[0] if begun else loop.time())
+                + cast(float, seconds)
+                - loop.time()
+            )
             if left <= 0:
                 job.add_done_callback(_late(name))
                 raise TookTooLong(started=True)
@@ -124,7 +136,9 @@ async def in_thread(pool: ThreadPool, function: Callable[[], T], seconds: float 
 def _late(name: str) -> Callable[[Future[Any]], None]:
     def note(job: Future[Any]) -> None:
         log.warning("the handler of %s ended after its call had", name)
-        if job.exception() is None and isinstance(left := job.result(), types.CoroutineType):
+        if job.exception() is None and isinstance(
+            left := job.result(), types.CoroutineType
+        ):
             left.close()  # what a plain function returned to be awaited
 
     return note
@@ -135,13 +149,15 @@ async def _coroutine(awaitable: Awaitable[T]) -> T:
 
 
 @types.coroutine
-def _rest(coroutine: Coroutine[Any, Any, T], waiting: Any, deadline: _Deadline) -> Generator[Any, Any, T]:
+def _rest(
+    coroutine: Coroutine[Any, Any, T], waiting: Any, deadline: _Deadline
+) -> Generator[Any, Any, T]:
     """Goes on with a coroutine that waits for `waiting`, as `await` does, unless the deadline gives it up."""
     try:
         while True:
             try:
                 yield waiting
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - it is thrown on, below
                 if deadline.given_up:
                     break
                 waiting = coroutine.throw(error)
@@ -166,7 +182,9 @@ class _Deadline:
         self._task = task
         self._cancelled = 0
         self._loop = task.get_loop()
-        self._handle = None if seconds is None else self._loop.call_later(seconds, self._expire)
+        self._handle = (
+            None if seconds is None else self._loop.call_later(seconds, self._expire)
+        )
 
     def withdraw(self) -> None:
         if self._handle is not None:

@@ -115,7 +115,9 @@ class Dispatcher:
             fitting = (
                 [pattern]
                 if pattern in self._allowed
-                else [name for name in self._names if fnmatch.fnmatchcase(name, pattern)]
+                else [
+                    name for name in self._names if fnmatch.fnmatchcase(name, pattern)
+                ]
             )
             if not fitting:
                 raise UnknownTool(pattern, self._near(pattern))
@@ -148,7 +150,10 @@ class Dispatcher:
                 self.tool(name).load()
             except HandlerMissing as error:
                 problems.append(str(error))
-            except (Exception, SystemExit) as error:  # a module that cannot be imported is one problem among others
+            except (
+                Exception,
+                SystemExit,
+            ) as error:  # a module that cannot be imported is one problem among others
                 log.exception("loading the tool %s failed", name)
                 problems.append(f"{name}: {type(error).__name__}: {error}")
         if problems:
@@ -160,7 +165,9 @@ class Dispatcher:
             raise UnknownTool(name, self._near(name))
         tool = self._tools.get(name)
         if tool is None:
-            tool = self._tools[name] = Tool(name, self._package.tools[name], self._package, self._handlers)
+            tool = self._tools[name] = Tool(
+                name, self._package.tools[name], self._package, self._handlers
+            )
         return tool
 
     def payload(self, target: str) -> list[dict[str, Any]]:
@@ -170,7 +177,9 @@ class Dispatcher:
         """
         path = self._package.directory / "payloads" / f"{target}.json"
         try:
-            entries = cast("list[dict[str, Any]]", json.loads(path.read_text(encoding="utf-8")))
+            entries = cast(
+                "list[dict[str, Any]]", json.loads(path.read_text(encoding="utf-8"))
+            )
         except FileNotFoundError:
             known = sorted(found.stem for found in path.parent.glob("*.json"))
             raise LookupError(
@@ -178,7 +187,9 @@ class Dispatcher:
             ) from None
         if len(self._names) == len(self._package.tools):
             return entries
-        wanted = {self._package.tools[name].exposed.get(target, name) for name in self._names}
+        wanted = {
+            self._package.tools[name].exposed.get(target, name) for name in self._names
+        }
         return _part(entries, wanted)
 
     # ---- execution
@@ -205,19 +216,31 @@ class Dispatcher:
                 if tool.handler is None:
                     tool.load()
                 if self._journal is not None:
-                    result = await execute_once(self._journal, self._runner, tool, call, args)
-                elif tool.entry.confirm and (refusal := await self._runner.approve(call)) is not None:
+                    result = await execute_once(
+                        self._journal, self._runner, tool, call, args
+                    )
+                elif (
+                    tool.entry.confirm
+                    and (refusal := await self._runner.approve(call)) is not None
+                ):
                     result = refusal
                 else:
                     result = await self._runner.run(tool, args, call)
         except BaseException as error:
             if concerns_the_caller(error):
                 if hooks is not None:
-                    self._runner.tell(hooks.on_finish, call, cancelled(call), time.perf_counter() - started)
+                    self._runner.tell(
+                        hooks.on_finish,
+                        call,
+                        cancelled(call),
+                        time.perf_counter() - started,
+                    )
                 raise
             result = _refused(call, error)
         if hooks is not None:
-            self._runner.tell(hooks.on_finish, call, result, time.perf_counter() - started)
+            self._runner.tell(
+                hooks.on_finish, call, result, time.perf_counter() - started
+            )
         return result
 
     async def execute_all(self, calls: Iterable[Call]) -> list[Result]:
@@ -244,7 +267,10 @@ class Dispatcher:
             await asyncio.wait(tasks)
             raise
         # A task ends without a result only where a handler cancelled the task that it runs in.
-        return [cancelled(call) if task.cancelled() else task.result() for call, task in zip(calls, tasks, strict=True)]
+        return [
+            cancelled(call) if task.cancelled() else task.result()
+            for call, task in zip(calls, tasks, strict=True)
+        ]
 
     def execute_sync(self, call: Call) -> Result:
         """`execute` for services without an event loop: runs on one private loop thread."""
@@ -277,9 +303,12 @@ class Dispatcher:
 
     def _find(self, call: Call) -> Tool[Any] | None:
         name = call.name
-        if self._exposed and call.target in self._exposed:
-            name = self._exposed[call.target].get(name, name)
-        if name not in self._allowed:
+        try:
+            if self._exposed and call.target in self._exposed:
+                name = self._exposed[call.target].get(name, name)
+            if name not in self._allowed:
+                return None
+        except TypeError:  # a list, or something like it: no tool has such a name
             return None
         return self._tools.get(name) or self.tool(name)
 
@@ -289,8 +318,13 @@ class Dispatcher:
     def _unknown(self, call: Call) -> CallError:
         """The names that the model reads are those it knows: the exposed ones of its API."""
         name = str(call.name)
-        names = [self._package.tools[known].exposed.get(call.target, known) for known in self._names]
-        message = str(UnknownTool(name, difflib.get_close_matches(name[:200], names, 3)))
+        names = [
+            self._package.tools[known].exposed.get(call.target, known)
+            for known in self._names
+        ]
+        message = str(
+            UnknownTool(name, difflib.get_close_matches(name[:200], names, 3))
+        )
         if len(names) <= 20:
             message += f" The tools are: {', '.join(names)}."
         return CallError("unknown_tool", message)
@@ -299,7 +333,11 @@ class Dispatcher:
 def _refused(call: Call, error: BaseException) -> Result:
     """The result of a call that did not come as far as its handler."""
     if isinstance(error, InvalidArguments):
-        message = "Invalid arguments: " + "; ".join(str(issue) for issue in error.issues) + "."
+        message = (
+            "Invalid arguments: "
+            + "; ".join(str(issue) for issue in error.issues)
+            + "."
+        )
         return Result(call, error=CallError(error.code, message, error.issues))
     if isinstance(error, HandlerMissing):
         log.error("%s", error)
@@ -318,7 +356,9 @@ def _part(entries: Sequence[dict[str, Any]], wanted: set[str]) -> list[dict[str,
     """The entries of the wanted tools; entries that are no tools stay while a tool that needs them does."""
     kept = [entry for entry in entries if _exposed_name(entry) in wanted]
     deferred = any(entry.get("defer_loading") for entry in kept)
-    return kept + [entry for entry in entries if _exposed_name(entry) is None and deferred]
+    return kept + [
+        entry for entry in entries if _exposed_name(entry) is None and deferred
+    ]
 
 
 def _exposed_name(entry: dict[str, Any]) -> str | None:

@@ -82,7 +82,9 @@ class UnserializableOutput(ToolgenError, TypeError):
     the text of the error does not.
     """
 
-    def __init__(self, message: str, pointer: str = "", issues: Sequence[Issue] = ()) -> None:
+    def __init__(
+        self, message: str, pointer: str = "", issues: Sequence[Issue] = ()
+    ) -> None:
         self.pointer = pointer
         self.issues = tuple(issues)
         super().__init__(message)
@@ -111,7 +113,9 @@ class StepLimit(LoopError):
         self.steps = steps
         self.pending = tuple(pending)
         names = ", ".join(str(call.name) for call in pending)
-        super().__init__(f"the model still asks for tools after {steps} steps: {names}", raw)
+        super().__init__(
+            f"the model still asks for tools after {steps} steps: {names}", raw
+        )
 
 
 class TurnFailed(LoopError):
@@ -120,18 +124,25 @@ class TurnFailed(LoopError):
     def __init__(self, status: str, code: str, message: str, raw: Any = None) -> None:
         self.status = status
         self.code = code
-        super().__init__(f"the turn ended as {status}: {message or code or 'no reason given'}", raw)
+        super().__init__(
+            f"the turn ended as {status}: {message or code or 'no reason given'}", raw
+        )
 
 
 class UnhandledAction(LoopError):
     """The API waits for an action that is no function call, and the service gave no callback for it."""
 
-    def __init__(self, kind: str, action: Any, raw: Any = None, *, action_id: str = "") -> None:
+    def __init__(
+        self, kind: str, action: Any, raw: Any = None, *, action_id: str = ""
+    ) -> None:
         self.kind = kind
         self.action = action
         self.action_id = action_id
         which = f" (id {action_id})" if action_id else ""
-        super().__init__(f"the API waits for an action of type {kind!r}{which} and no callback handles it", raw)
+        super().__init__(
+            f"the API waits for an action of type {kind!r}{which} and no callback handles it",
+            raw,
+        )
 
 
 class ResultsNotStored(LoopError):

@@ -33,12 +33,16 @@ def explain(errors: Iterable[Error], root: Any) -> Iterator[Issue]:
     for error in errors:
         if _keyword(error) == "required" and not _dependent(error):
             # Told together: a model that learns of one missing property at a time needs as many attempts.
-            missing.setdefault(pointer(error.instance_path), []).append(str(_kind(error).property))
+            missing.setdefault(pointer(error.instance_path), []).append(
+                str(_kind(error).property)
+            )
         else:
             others.append(error)
     for where, names in missing.items():
         noun, verb = ("property", "is") if len(names) == 1 else ("properties", "are")
-        yield Issue(where, "required", f"the required {noun} {_names(names)} {verb} missing")
+        yield Issue(
+            where, "required", f"the required {noun} {_names(names)} {verb} missing"
+        )
     for error in others:
         yield from _explain(error, root)
 
@@ -49,7 +53,11 @@ def _explain(error: Error, root: Any) -> Iterator[Issue]:
         yield from _union(error, root)
         return
     expected = _expected(error, root)
-    message = _other(error, root) if expected is None else f"expected {expected}, got {_got(error)}"
+    message = (
+        _other(error, root)
+        if expected is None
+        else f"expected {expected}, got {_got(error)}"
+    )
     yield Issue(pointer(error.instance_path), keyword, message)
 
 
@@ -69,7 +77,12 @@ def _expected(error: Error, root: Any) -> str | None:
     kind = _kind(error)
     match _keyword(error):
         case "type":
-            return _either([_NOUNS[name] for name in sorted(kind.types, key=lambda name: name == "null")])
+            return _either(
+                [
+                    _NOUNS[name]
+                    for name in sorted(kind.types, key=lambda name: name == "null")
+                ]
+            )
         case "enum":
             return _one_of(kind.options, error.instance)
         case "const":
@@ -91,8 +104,13 @@ def _expected(error: Error, root: Any) -> str | None:
         case "additionalItems":
             return f"at most {_count(kind.limit, 'item')}"
         case "pattern":
-            pattern = getattr(kind, "pattern", None)  # a pattern that takes too long to try has none
-            return "text of another form" if pattern is None else f"text that matches {pattern}"
+            # A pattern that takes too long to try has none.
+            pattern = getattr(kind, "pattern", None)
+            return (
+                "text of another form"
+                if pattern is None
+                else f"text that matches {pattern}"
+            )
         case "format":
             return f"text in the format {kind.format}"
         case "contains":
@@ -126,9 +144,15 @@ def _got(error: Error) -> str:
     keyword = _keyword(error)
     if (keyword in _COUNTED and keyword != "minLength") or keyword == "additionalItems":
         return str(len(value))
-    if keyword == "type" and isinstance(value, str) and not {"object", "array"}.isdisjoint(_kind(error).types):
+    if (
+        keyword == "type"
+        and isinstance(value, str)
+        and not {"object", "array"}.isdisjoint(_kind(error).types)
+    ):
         is_json = value.lstrip()[:1] in ("{", "[")
-        return show(value) + (" (give the value itself, not JSON text)" if is_json else "")
+        return show(value) + (
+            " (give the value itself, not JSON text)" if is_json else ""
+        )
     return show(value)
 
 
@@ -142,7 +166,9 @@ def _other(error: Error, root: Any) -> str:
             return f"unexpected items: {', '.join(map(str, kind.unexpected[:SHOWN]))}"
         case "required":
             given = _names(_triggers(error, root))
-            return f"the property {show(kind.property)} is required" + (f" when {given} is given" if given else "")
+            return f"the property {show(kind.property)} is required" + (
+                f" when {given} is given" if given else ""
+            )
         case "propertyNames":
             inner = next(iter(_explain(kind.error, root)))
             return f"unfit property name: {inner.message}"
@@ -181,7 +207,11 @@ def _one_of(options: Sequence[Any], value: Any) -> str:
     if len(shown) == len(options):
         return shown[0] if len(shown) == 1 else f"one of {', '.join(shown)}"
     texts = [option for option in options if isinstance(option, str)]
-    near = difflib.get_close_matches(value[:100], texts, 3) if isinstance(value, str) else []
+    near = (
+        difflib.get_close_matches(value[:100], texts, 3)
+        if isinstance(value, str)
+        else []
+    )
     hint = f"; perhaps {_either([show(option) for option in near])}" if near else ""
     return f"one of {', '.join(shown)}, … ({len(options)} in all{hint})"
 
@@ -232,7 +262,9 @@ def _unexpected(error: Error, root: Any) -> str:
 def _holder(error: Error, root: Any) -> Mapping[str, Any]:
     """The schema object that the failed keyword stands in; empty where it is not found."""
     location = error.absolute_keyword_location
-    schema: Any = root if location is None else _resource(root, location.partition("#")[0], "")
+    schema: Any = (
+        root if location is None else _resource(root, location.partition("#")[0], "")
+    )
     for token in list(error.schema_path)[:-1]:
         try:
             schema = schema[token]
@@ -254,7 +286,14 @@ def _resource(schema: Any, identifier: str, base: str) -> Any:
         inner = schema
     else:
         return None
-    return next((found for part in inner if (found := _resource(part, identifier, base)) is not None), None)
+    return next(
+        (
+            found
+            for part in inner
+            if (found := _resource(part, identifier, base)) is not None
+        ),
+        None,
+    )
 
 
 def _declared(schema: Any, root: Any, seen: set[int]) -> Iterator[str]:
@@ -275,13 +314,19 @@ def _declared(schema: Any, root: Any, seen: set[int]) -> Iterator[str]:
     if isinstance(reference, str) and reference.startswith("#/"):
         target: Any = root
         for token in reference[2:].split("/"):
-            target = target.get(token.replace("~1", "/").replace("~0", "~")) if is_object(target) else None
+            target = (
+                target.get(token.replace("~1", "/").replace("~0", "~"))
+                if is_object(target)
+                else None
+            )
         yield from _declared(target, root, seen)
 
 
 def _dependent(error: Error) -> bool:
     path = list(error.schema_path)
-    return path[-1:] != ["required"] or (len(path) > 2 and path[-3] in ("dependentSchemas", "dependencies"))
+    return path[-1:] != ["required"] or (
+        len(path) > 2 and path[-3] in ("dependentSchemas", "dependencies")
+    )
 
 
 def _triggers(error: Error, root: Any) -> list[str]:
@@ -294,7 +339,11 @@ def _triggers(error: Error, root: Any) -> list[str]:
     name = _kind(error).property
     if not is_object(rules) or not is_object(value):
         return []
-    return [given for given, needed in rules.items() if given in value and is_array(needed) and name in needed]
+    return [
+        given
+        for given, needed in rules.items()
+        if given in value and is_array(needed) and name in needed
+    ]
 
 
 # ---- unions
@@ -307,7 +356,16 @@ def _union(error: Error, root: Any) -> Iterator[Issue]:
     if type(error.kind).__name__ == "OneOfMultipleValid":
         yield Issue(where, keyword, _too_many(error, root, branches))
         return
-    near = [branch for branch in branches if branch and not _of_other_kind(branch, depth)]
+    near = [
+        branch for branch in branches if branch and not _of_other_kind(branch, depth)
+    ]
+    if len(near) > 1 and (groups := _missing(near, depth)):
+        yield Issue(
+            where,
+            keyword,
+            f"one of these is required: {_either([' with '.join(names) for names in groups])}",
+        )
+        return
     if near and _one_is_nearest(near):
         nearest: list[Error] = min(near, key=_distance)
         yield from explain(nearest, root)
@@ -318,15 +376,24 @@ def _union(error: Error, root: Any) -> Iterator[Issue]:
         yield Issue(pointer([*error.instance_path, name]), "enum", message)
         return
     options = near or branches
-    together = [alternative for branch in options for alternative in _alternatives(branch, depth, root)]
+    together = [
+        alternative
+        for branch in options
+        for alternative in _alternatives(branch, depth, root)
+    ]
     if together and all(together):
-        yield Issue(where, keyword, f"expected {_either([str(text) for text in together])}, got {show(error.instance)}")
-        return
-    if missing := _missing(options, depth):
-        yield Issue(where, keyword, f"one of these is required: {_either([' with '.join(names) for names in missing])}")
+        yield Issue(
+            where,
+            keyword,
+            f"expected {_either([str(text) for text in together])}, got {show(error.instance)}",
+        )
         return
     told = [_briefly(branch, where, root) for branch in options if branch]
-    yield Issue(where, keyword, f"fits none of the alternatives: {' / '.join(list(dict.fromkeys(told))[:3])}")
+    yield Issue(
+        where,
+        keyword,
+        f"fits none of the alternatives: {' / '.join(list(dict.fromkeys(told))[:3])}",
+    )
 
 
 def _briefly(branch: Sequence[Error], where: str, root: Any) -> str:
@@ -342,10 +409,13 @@ def _too_many(error: Error, root: Any, branches: Sequence[Sequence[Error]]) -> s
     """Why a value that fits several alternatives of `oneOf` is refused."""
     written: Any = _holder(error, root).get("oneOf")
     fitting = [i for i, branch in enumerate(branches) if not branch]
-    if is_array(written) and all(i < len(written) and is_object(written[i]) for i in fitting):
+    if is_array(written) and all(
+        i < len(written) and is_object(written[i]) for i in fitting
+    ):
         groups = [written[i].get("required") for i in fitting]
         if groups and all(
-            is_array(group) and set(written[i]) == {"required"} for i, group in zip(fitting, groups, strict=True)
+            is_array(group) and set(written[i]) == {"required"}
+            for i, group in zip(fitting, groups, strict=True)
         ):
             return f"only one of these may be given: {_either([' with '.join(map(show, group)) for group in groups])}"
     return f"{show(error.instance)} fits more than one of the alternatives, and must fit exactly one"
@@ -362,7 +432,9 @@ def _of_other_kind(branch: Sequence[Error], depth: int) -> bool:
             context = [list(inner) for inner in _kind(error).context]
             if all(inner and _of_other_kind(inner, depth) for inner in context):
                 return True
-        if below == 1 and (keyword == "const" or (keyword == "enum" and len(_kind(error).options) == 1)):
+        if below == 1 and (
+            keyword == "const" or (keyword == "enum" and len(_kind(error).options) == 1)
+        ):
             return True
     return False
 
@@ -377,17 +449,24 @@ def _one_is_nearest(branches: Sequence[Sequence[Error]]) -> bool:
     return len(distances) == 1 or distances[0] < distances[1]
 
 
-def _tag(branches: Sequence[Sequence[Error]], depth: int) -> tuple[str, list[Any], Any] | None:
+def _tag(
+    branches: Sequence[Sequence[Error]], depth: int
+) -> tuple[str, list[Any], Any] | None:
     """The property that tells the alternatives apart, its values, and what came; None where there is none."""
     found: dict[str, list[Any]] = {}
     values: dict[str, Any] = {}
     hits: dict[str, int] = {}
     for branch in branches:
         for error in branch:
-            if len(error.instance_path) == depth + 1 and _keyword(error) in ("const", "enum"):
+            if len(error.instance_path) == depth + 1 and _keyword(error) in (
+                "const",
+                "enum",
+            ):
                 name = str(error.instance_path[-1])
                 kind = _kind(error)
-                options = kind.options if _keyword(error) == "enum" else [kind.expected_value]
+                options = (
+                    kind.options if _keyword(error) == "enum" else [kind.expected_value]
+                )
                 found.setdefault(name, []).extend(options)
                 values[name] = error.instance
                 hits[name] = hits.get(name, 0) + 1
@@ -397,7 +476,9 @@ def _tag(branches: Sequence[Sequence[Error]], depth: int) -> tuple[str, list[Any
     return None
 
 
-def _alternatives(branch: Sequence[Error], depth: int, root: Any) -> Iterator[str | None]:
+def _alternatives(
+    branch: Sequence[Error], depth: int, root: Any
+) -> Iterator[str | None]:
     """What an alternative expected of the value as a whole; None where that is no short word."""
     if len(branch) != 1 or len(branch[0].instance_path) != depth:
         yield None
@@ -413,7 +494,9 @@ def _missing(branches: Sequence[Sequence[Error]], depth: int) -> list[list[str]]
     """The properties that each alternative lacks, where that is all that is wrong with each."""
     groups: list[list[str]] = []
     for branch in branches:
-        if not branch or not all(_keyword(e) == "required" and len(e.instance_path) == depth for e in branch):
+        if not branch or not all(
+            _keyword(e) == "required" and len(e.instance_path) == depth for e in branch
+        ):
             return []
         groups.append([show(_kind(error).property) for error in branch])
     return groups

@@ -35,7 +35,9 @@ class Gate:
         which a build has already ruled out.
         """
         self.schema = schema
-        self._validator = jsonschema_rs.validator_for(schema, validate_formats=formats, offline=True)
+        self._validator = jsonschema_rs.validator_for(
+            schema, validate_formats=formats, offline=True
+        )
         self.is_valid = self._validator.is_valid
         """Whether a plain JSON value is valid."""
 
@@ -45,5 +47,7 @@ class Gate:
 
     def issues(self, value: Any) -> tuple[Issue, ...]:
         """Why `value` is refused, at most `MAX_ISSUES` reasons; empty when it is valid."""
-        found = dict.fromkeys(explain(itertools.islice(self.errors(value), MAX_ERRORS), self.schema))
+        found = dict.fromkeys(
+            explain(itertools.islice(self.errors(value), MAX_ERRORS), self.schema)
+        )
         return tuple(itertools.islice(found, MAX_ISSUES))

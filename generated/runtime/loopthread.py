@@ -88,7 +88,9 @@ class _Running:
         self.users = 0
         self.closing = False
         started = threading.Event()
-        self.thread = threading.Thread(target=self._work, args=(started,), name="toolgen-loop", daemon=True)
+        self.thread = threading.Thread(
+            target=self._work, args=(started,), name="toolgen-loop", daemon=True
+        )
         self.thread.start()
         started.wait()
 

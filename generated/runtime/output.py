@@ -26,7 +26,8 @@ import base64
 import dataclasses
 import enum
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import PurePath
@@ -58,7 +59,7 @@ def write(value: object) -> tuple[Any, str]:
     if isinstance(value, str) and not isinstance(value, enum.Enum):
         text = _characters(str.__str__(value), [])
         return text, text
-    plain = _dump(value, []) if isinstance(value, ToolModel) else value
+    plain = _set_fields(value) if isinstance(value, ToolModel) else value
     if _is_plain(plain, 1):
         try:
             return plain, to_json(plain).decode()
@@ -87,14 +88,15 @@ def _is_plain(value: Any, depth: int) -> bool:
         return False
     if its_type is dict:
         for key, item in value.items():
-            if _type(key) is not str or (_type(item) not in _LEAVES and not _is_plain(item, depth + 1)):
+            if _type(key) is not str or (
+                _type(item) not in _LEAVES and not _is_plain(item, depth + 1)
+            ):
                 return False
         return True
     if its_type is list:
-        for item in value:  # noqa: SIM110 - a generator would cost more than the rest
-            if _type(item) not in _LEAVES and not _is_plain(item, depth + 1):
-                return False
-        return True
+        # `all` with a generator would cost more than the rest.
+        doubtful = [item for item in value if _type(item) not in _LEAVES]
+        return not doubtful or all(_is_plain(item, depth + 1) for item in doubtful)
     return its_type in _LEAVES or (its_type is float and math.isfinite(value))
 
 
@@ -114,7 +116,9 @@ def _plain(value: Any, path: list[str | int], parents: list[int]) -> Any:
         return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise UnserializableOutput(f"{float(value)} at {_place(path)} has no word in JSON", pointer(path))
+            raise UnserializableOutput(
+                f"{float(value)} at {_place(path)} has no word in JSON", pointer(path)
+            )
         return float(value)
     if isinstance(value, (Mapping, list, tuple, set, frozenset, BaseModel)):
         return _container(value, path, parents)
@@ -131,9 +135,13 @@ def _plain(value: Any, path: list[str | int], parents: list[int]) -> Any:
 
 def _container(value: Any, path: list[str | int], parents: list[int]) -> Any:
     if len(parents) >= MAX_DEPTH:
-        raise UnserializableOutput(f"the output nests deeper than {MAX_DEPTH} levels", pointer(path))
+        raise UnserializableOutput(
+            f"the output nests deeper than {MAX_DEPTH} levels", pointer(path)
+        )
     if id(value) in parents:
-        raise UnserializableOutput(f"the value at {_place(path)} contains itself", pointer(path))
+        raise UnserializableOutput(
+            f"the value at {_place(path)} contains itself", pointer(path)
+        )
     parents.append(id(value))
     try:
         if (fields := _fields(value, path)) is not None:
@@ -141,13 +149,18 @@ def _container(value: Any, path: list[str | int], parents: list[int]) -> Any:
             for key, member in fields.items():
                 name = _key(key, path)
                 if name in plain:
-                    raise UnserializableOutput(f"two keys at {_place(path)} become {name!r} in JSON", pointer(path))
+                    raise UnserializableOutput(
+                        f"two keys at {_place(path)} become {name!r} in JSON",
+                        pointer(path),
+                    )
                 path.append(name)
                 plain[name] = _plain(member, path, parents)
                 path.pop()
             return plain
-        if isinstance(value, Set):
-            return sorted((_plain(item, path, parents) for item in cast(Any, value)), key=_order)
+        if isinstance(value, AbstractSet):
+            return sorted(
+                (_plain(item, path, parents) for item in cast(Any, value)), key=_order
+            )
         if isinstance(value, (Sequence, Iterator)):
             items: list[Any] = []
             for i, item in enumerate(cast(Any, value)):
@@ -164,21 +177,44 @@ def _fields(value: Any, path: list[str | int]) -> Mapping[Any, Any] | None:
     """The members of a value that becomes an object, else None."""
     if isinstance(value, Mapping):
         return cast("Mapping[Any, Any]", value)  # type: ignore[redundant-cast]  # pyright does not know the parameters
+    if isinstance(value, ToolModel):
+        return _set_fields(value)
     if isinstance(value, tuple):
         named: Any = getattr(cast(Any, value), "_asdict", None)
         return None if named is None else cast("Mapping[Any, Any]", named())
-    if dataclasses.is_dataclass(value) and not isinstance(value, type) and not _has_serializer(value):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if (
+        dataclasses.is_dataclass(value)
+        and not isinstance(value, type)
+        and not _is_pydantic(value)
+    ):
+        return {
+            field.name: getattr(value, field.name)
+            for field in dataclasses.fields(value)
+        }
     return None
 
 
-def _has_serializer(value: Any) -> bool:
-    return hasattr(cast(Any, type(value)), "__pydantic_serializer__")
+def _set_fields(model: ToolModel) -> dict[str, Any]:
+    """The members of a generated model that were set, by their names on the wire, with those it has no field for."""
+    declared, wanted = type(model).__pydantic_fields__, model.__pydantic_fields_set__
+    fields = {
+        declared[name].alias or name: value
+        for name, value in model.__dict__.items()
+        if name in wanted
+    }
+    return fields | (model.__pydantic_extra__ or {})
+
+
+def _is_pydantic(value: Any) -> bool:
+    """Whether a value is a Pydantic model or dataclass."""
+    return isinstance(value, BaseModel) or hasattr(
+        cast(Any, type(value)), "__pydantic_fields__"
+    )
 
 
 def _other(value: Any, path: list[str | int], parents: list[int]) -> Any:
     """What Pydantic knows how to write: its models and dataclasses, and types such as URLs and IP addresses."""
-    if _has_serializer(value):
+    if _is_pydantic(value):
         return _plain(_dump(value, path), path, parents)
     try:
         written: Any = to_jsonable_python(value)
@@ -186,17 +222,24 @@ def _other(value: Any, path: list[str | int], parents: list[int]) -> Any:
         written = None
     if isinstance(written, str):
         return _characters(written, path)
-    raise UnserializableOutput(f"cannot write the type {type(value).__name__} at {_place(path)} as JSON", pointer(path))
+    raise UnserializableOutput(
+        f"cannot write the type {type(value).__name__} at {_place(path)} as JSON",
+        pointer(path),
+    )
 
 
 def _dump(value: Any, path: Sequence[str | int]) -> Any:
-    """The fields of a Pydantic model or dataclass; of a generated model only those that were set."""
-    only_set = isinstance(value, ToolModel)
+    """The fields of a Pydantic model or dataclass, by alias."""
     try:
-        return value.__pydantic_serializer__.to_python(value, by_alias=True, exclude_unset=only_set, warnings=False)
-    except ValueError as error:  # Pydantic's word for a model that contains itself, and for a serializer that failed
+        return value.__pydantic_serializer__.to_python(
+            value, by_alias=True, warnings=False
+        )
+    except ValueError as error:
+        # Pydantic's word for a model that contains itself, and for a serializer that failed.
         name = type(value).__name__
-        raise UnserializableOutput(f"the {name} at {_place(path)} cannot be dumped", pointer(path)) from error
+        raise UnserializableOutput(
+            f"the {name} at {_place(path)} cannot be dumped", pointer(path)
+        ) from error
 
 
 def _order(item: Any) -> tuple[int, float, str]:
@@ -221,7 +264,10 @@ def _key(key: Any, path: Sequence[str | int]) -> str:
         return "true" if key else "false"
     if isinstance(key, int):
         return str(int(key))
-    raise UnserializableOutput(f"a key at {_place(path)} is of type {type(key).__name__}, not text", pointer(path))
+    raise UnserializableOutput(
+        f"a key at {_place(path)} is of type {type(key).__name__}, not text",
+        pointer(path),
+    )
 
 
 def _characters(text: str, path: Sequence[str | int]) -> str:
@@ -229,7 +275,9 @@ def _characters(text: str, path: Sequence[str | int]) -> str:
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise UnserializableOutput(f"the text at {_place(path)} holds a lone surrogate", pointer(path)) from None
+            raise UnserializableOutput(
+                f"the text at {_place(path)} holds a lone surrogate", pointer(path)
+            ) from None
     return text
 
 
@@ -242,9 +290,15 @@ def _duration(value: timedelta) -> str:
         else str(value.seconds)
     )
     days = f"{value.days}D" if value.days else ""
-    return f"{sign}P{days}T{seconds}S" if value.seconds or value.microseconds or not days else f"{sign}P{days}"
+    return (
+        f"{sign}P{days}T{seconds}S"
+        if value.seconds or value.microseconds or not days
+        else f"{sign}P{days}"
+    )
 
 
 def _place(path: Sequence[str | int]) -> str:
     """The place as people write it: `$.rows[2].total`."""
-    return "$" + "".join(f"[{token}]" if isinstance(token, int) else f".{token}" for token in path)
+    return "$" + "".join(
+        f"[{token}]" if isinstance(token, int) else f".{token}" for token in path
+    )

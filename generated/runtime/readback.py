@@ -65,7 +65,12 @@ def _clean_keys(value: dict[str, Any], schema: Any) -> dict[str, Any]:
     cleaned: dict[str, Any] = {}
     for key, member in value.items():
         clean = key.strip().rstrip(":").strip()
-        known = key not in declared and clean in declared and clean not in value and clean not in cleaned
+        known = (
+            key not in declared
+            and clean in declared
+            and clean not in value
+            and clean not in cleaned
+        )
         cleaned[clean if known else key] = member
     return cleaned
 
@@ -84,7 +89,11 @@ def _declared(schema: Any, root: Any, depth: int) -> Iterator[str]:
     if isinstance(reference, str) and reference.startswith("#/"):
         target: Any = root
         for token in reference[2:].split("/"):
-            target = target.get(token.replace("~1", "/").replace("~0", "~")) if is_object(target) else None
+            target = (
+                target.get(token.replace("~1", "/").replace("~0", "~"))
+                if is_object(target)
+                else None
+            )
         yield from _declared(target, root, depth + 1)
 
 
@@ -103,7 +112,11 @@ def _places(error: Any) -> Iterator[tuple[list[str | int], frozenset[str] | None
         open_ended = False
         for branch in error.kind.context:
             here = [found for inner in branch for found in _places(inner)]
-            own = [allowed for where, allowed in here if where == path and allowed is not None]
+            own = [
+                allowed
+                for where, allowed in here
+                if where == path and allowed is not None
+            ]
             open_ended |= not own
             for allowed in own:
                 types |= allowed
@@ -120,13 +133,19 @@ def _type(value: Any) -> str:
         return "boolean"
     if isinstance(value, (int, float)):
         return "number"
-    return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
+    return (
+        "string"
+        if isinstance(value, str)
+        else "array" if isinstance(value, list) else "object"
+    )
 
 
 _MISSING = object()
 
 
-def _mend_at(root: Any, path: Sequence[str | int], types: frozenset[str] | None, rules: ReadBack) -> bool:
+def _mend_at(
+    root: Any, path: Sequence[str | int], types: frozenset[str] | None, rules: ReadBack
+) -> bool:
     """Mends the value at `path` in place; says whether anything changed."""
     if not path:
         return False
@@ -134,7 +153,11 @@ def _mend_at(root: Any, path: Sequence[str | int], types: frozenset[str] | None,
     for token in path[:-1]:
         try:
             parent = parent[token]
-        except (KeyError, IndexError, TypeError):  # an earlier mend in this round took it away
+        except (
+            KeyError,
+            IndexError,
+            TypeError,
+        ):  # an earlier mend in this round took it away
             return False
     holder: Any = parent
     last = path[-1]
@@ -145,7 +168,12 @@ def _mend_at(root: Any, path: Sequence[str | int], types: frozenset[str] | None,
     if value is None and rules.nulls and is_object(parent):
         del holder[last]
         return True
-    if isinstance(value, str) and rules.text and types is not None and "string" not in types:
+    if (
+        isinstance(value, str)
+        and rules.text
+        and types is not None
+        and "string" not in types
+    ):
         parsed = _parse(value, types)
         if parsed is not _MISSING:
             holder[last] = parsed

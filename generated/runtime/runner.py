@@ -27,7 +27,11 @@ class Runner:
     """Runs handlers for a dispatcher and makes a result of whatever comes of it."""
 
     def __init__(
-        self, hooks: Hooks | None, pool: ThreadPool, timeout: float | None, output_limits: Mapping[str, int]
+        self,
+        hooks: Hooks | None,
+        pool: ThreadPool,
+        timeout: float | None,
+        output_limits: Mapping[str, int],
     ) -> None:
         self.hooks = hooks
         self.pool = pool
@@ -61,14 +65,16 @@ class Runner:
             return _ended_badly(call, error, timeout)
         return self.write(tool, call, value)
 
-    def _run_plain(self, tool: Tool[Any], handler: Handler, args: Any, call: Call) -> Result | Awaitable[Any]:
+    def _run_plain(
+        self, tool: Tool[Any], handler: Handler, args: Any, call: Call
+    ) -> Result | Awaitable[Any]:
         """Runs a plain function in its thread, and writes its output there too: that may run code of the handler."""
         try:
             value = handler(args, call)
             if inspect.isawaitable(value):  # a plain function that wraps an async one
                 return value
             return self.write(tool, call, value)
-        except BaseException as error:  # nothing that is raised in this thread is meant for anybody else
+        except BaseException as error:  # noqa: BLE001 - nothing here is for others
             return _ended_badly(call, error, None)
 
     def write(self, tool: Tool[Any], call: Call, value: Any) -> Result:
@@ -76,15 +82,28 @@ class Runner:
         try:
             text = tool.serialize(value)
         except UnserializableOutput as error:
-            log.error("the output of %s cannot be sent: %s", call.name, error, exc_info=error.__cause__)
-            message = f"The tool ran, but its output cannot be sent: {characters(str(error))}"
-            return Result(call, error=CallError("unserializable_output", message, error.issues), ran=True)
+            log.error(
+                "the output of %s cannot be sent: %s",
+                call.name,
+                error,
+                exc_info=error.__cause__,
+            )
+            message = (
+                f"The tool ran, but its output cannot be sent: {characters(str(error))}"
+            )
+            return Result(
+                call,
+                error=CallError("unserializable_output", message, error.issues),
+                ran=True,
+            )
         except ToolError as error:  # raised by a generator that the handler returned
             return _ended_badly(call, error, None)
         except Exception:
             log.exception("writing the output of %s failed", call.name)
             message = "The tool ran, but its output cannot be sent."
-            return Result(call, error=CallError("unserializable_output", message), ran=True)
+            return Result(
+                call, error=CallError("unserializable_output", message), ran=True
+            )
         content = value if isinstance(value, Content) else None
         limit = self.output_limits.get(call.target)
         if limit is not None and (size := _size(text, content, limit)) > limit:
@@ -96,8 +115,12 @@ class Runner:
         """The refusal of a call that needs approval, or None when it may run."""
         ask = self.hooks.approve if self.hooks else None
         if ask is None:
-            log.warning("the tool %s needs approval and no approve hook is set", call.name)
-            return _refused(call, "This call needs approval and nobody can give it here.")
+            log.warning(
+                "the tool %s needs approval and no approve hook is set", call.name
+            )
+            return _refused(
+                call, "This call needs approval and nobody can give it here."
+            )
         try:
             answer = ask(call)
             if inspect.isawaitable(answer):
@@ -125,7 +148,11 @@ class Runner:
             return Unknown()
         if isinstance(answer, (Done, NotDone, Unknown)):
             return answer
-        log.error("the reconcile hook gave %s for %s, no outcome", type(answer).__name__, call.name)
+        log.error(
+            "the reconcile hook gave %s for %s, no outcome",
+            type(answer).__name__,
+            call.name,
+        )
         return Unknown()
 
     def tell(self, hook: Callable[..., Any] | None, *facts: Any) -> None:
@@ -141,20 +168,34 @@ class Runner:
         else:
             if inspect.iscoroutine(answer):
                 answer.close()
-                log.error("on_start and on_finish are plain functions; an async one does not run")
+                log.error(
+                    "on_start and on_finish are plain functions; an async one does not run"
+                )
 
 
 def failed(call: Call) -> Result:
     """The result of a call that failed in a way the model is told nothing about."""
-    return Result(call, error=CallError("handler_error", "The tool failed for an internal reason."), ran=True)
+    return Result(
+        call,
+        error=CallError("handler_error", "The tool failed for an internal reason."),
+        ran=True,
+    )
 
 
 def not_implemented(call: Call, ran: bool = False) -> Result:
-    return Result(call, error=CallError("not_implemented", "This tool is not implemented."), ran=ran)
+    return Result(
+        call,
+        error=CallError("not_implemented", "This tool is not implemented."),
+        ran=ran,
+    )
 
 
 def cancelled(call: Call) -> Result:
-    return Result(call, error=CallError("cancelled", "The call was cancelled before it ended."), ran=True)
+    return Result(
+        call,
+        error=CallError("cancelled", "The call was cancelled before it ended."),
+        ran=True,
+    )
 
 
 def _refused(call: Call, message: str) -> Result:
@@ -168,7 +209,11 @@ def _ended_badly(call: Call, error: BaseException, timeout: float | None) -> Res
         return Result(call, error=CallError("handler_error", message), ran=True)
     if isinstance(error, TookTooLong):
         if error.__cause__ is not None:
-            log.error("the handler of %s failed when its time was over", call.name, exc_info=error.__cause__)
+            log.error(
+                "the handler of %s failed when its time was over",
+                call.name,
+                exc_info=error.__cause__,
+            )
         did = "finish" if error.started else "start"
         message = f"The tool did not {did} within {timeout:g} seconds."
         return Result(call, error=CallError("timeout", message), ran=error.started)
@@ -186,7 +231,9 @@ def _size(text: str, content: Content | None, limit: int) -> int:
     """Bytes of an output as JSON text, counted only where it may be beyond the limit."""
     parts = [text]
     if content is not None:
-        parts = [part.text if isinstance(part, Text) else part.url for part in content.parts]
+        parts = [
+            part.text if isinstance(part, Text) else part.url for part in content.parts
+        ]
     if sum(map(len, parts)) * 6 <= limit:  # a character takes at most six bytes
         return 0
     return sum(len(json.dumps(part, ensure_ascii=False).encode()) for part in parts)

@@ -39,4 +39,7 @@ def connection_lost(error: BaseException) -> bool:
     """
     if isinstance(error, (ConnectionError, TimeoutError, json.JSONDecodeError)):
         return True
-    return any(base.__name__ in ("APIConnectionError", "TransportError") for base in type(error).__mro__)
+    return any(
+        base.__name__ in ("APIConnectionError", "TransportError")
+        for base in type(error).__mro__
+    )

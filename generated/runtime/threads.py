@@ -91,7 +91,9 @@ class ThreadPool:
         elif self._threads < self.size + self._lent:
             self._threads += 1
             self._number += 1
-            threading.Thread(target=self._work, name=f"toolgen-handler-{self._number}", daemon=True).start()
+            threading.Thread(
+                target=self._work, name=f"toolgen-handler-{self._number}", daemon=True
+            ).start()
 
     def _work(self) -> None:
         _worker.pool = self
@@ -101,7 +103,7 @@ class ThreadPool:
                 if future.set_running_or_notify_cancel():
                     try:
                         outcome = run()
-                    except BaseException as error:  # it belongs to whoever waits for the future
+                    except BaseException as error:  # noqa: BLE001 - for who waits
                         future.set_exception(error)
                     else:
                         future.set_result(outcome)

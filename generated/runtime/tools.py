@@ -6,10 +6,10 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from .content import Content
 from .errors import InvalidArguments, InvalidJSON, Issue, UnserializableOutput
@@ -22,6 +22,10 @@ from .wire import Arguments, NotAnObject, NotJSON, read_arguments
 
 Handler = Callable[[Any, Any], Any]
 """Takes the arguments and the call, and gives the result or an awaitable of it."""
+
+R = TypeVar("R")
+Reply: TypeAlias = R | Awaitable[R]
+"""What a handler gives back: its result, or, from an `async` one, something to await."""
 
 Arguments_co = TypeVar("Arguments_co", bound=ToolModel, covariant=True)
 
@@ -74,7 +78,9 @@ class HandlerMissing(Exception):
 class Tool(Generic[Arguments_co]):
     """One tool of a dispatcher."""
 
-    def __init__(self, name: str, entry: ToolEntry, package: Package, handlers: object | None) -> None:
+    def __init__(
+        self, name: str, entry: ToolEntry, package: Package, handlers: object | None
+    ) -> None:
         self.name = name
         self.entry = entry
         self._package = package
@@ -93,7 +99,9 @@ class Tool(Generic[Arguments_co]):
         """The canonical spec, as it stands in `schemas/`."""
         if self._spec is None:
             path = self._package.directory / "schemas" / f"{self.entry.module}.json"
-            self._spec = cast("dict[str, Any]", json.loads(path.read_text(encoding="utf-8")))
+            self._spec = cast(
+                "dict[str, Any]", json.loads(path.read_text(encoding="utf-8"))
+            )
         return self._spec
 
     @property
@@ -133,7 +141,9 @@ class Tool(Generic[Arguments_co]):
             issues = gate.issues(plain)
             where = f" at {issues[0].pointer}" if issues[0].pointer else ""
             raise UnserializableOutput(
-                f"the output does not fit the spec's returns{where}: {issues[0].keyword}", issues[0].pointer, issues
+                f"the output does not fit the spec's returns{where}: {issues[0].keyword}",
+                issues[0].pointer,
+                issues,
             )
         return text
 
@@ -143,9 +153,8 @@ class Tool(Generic[Arguments_co]):
         self._load_model()
         if self.handler is None:
             handler = self._find_handler()
-            self.is_async = inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(
-                getattr(handler, "__call__", None)  # noqa: B004 - an object with an async __call__
-            )
+            called = type(handler).__call__  # an object may have an async one
+            self.is_async = any(map(inspect.iscoroutinefunction, (handler, called)))
             self.handler = handler
         return self.handler
 
@@ -158,8 +167,12 @@ class Tool(Generic[Arguments_co]):
         return self._gate
 
     def _load_model(self) -> type[Arguments_co]:
-        module = importlib.import_module(f"{self._package.name}.models.{self.entry.module}")
-        self._model = cast("type[Arguments_co]", getattr(module, f"{self.entry.prefix}Arguments"))
+        module = importlib.import_module(
+            f"{self._package.name}.models.{self.entry.module}"
+        )
+        self._model = cast(
+            "type[Arguments_co]", getattr(module, f"{self.entry.prefix}Arguments")
+        )
         return self._model
 
     def _find_handler(self) -> Handler:
@@ -177,9 +190,13 @@ class Tool(Generic[Arguments_co]):
             try:
                 module = importlib.import_module(name)
             except ModuleNotFoundError as error:
-                if not f"{name}.".startswith(f"{error.name}."):  # something that the handler itself imports
+                if not f"{name}.".startswith(
+                    f"{error.name}."
+                ):  # something that the handler itself imports
                     raise
-                raise HandlerMissing(f"{self.name}: there is no module {name}") from None
+                raise HandlerMissing(
+                    f"{self.name}: there is no module {name}"
+                ) from None
             found = getattr(module, function, None)
         if not callable(found):
             raise HandlerMissing(f"{self.name}: there is no function {where}")
@@ -187,9 +204,13 @@ class Tool(Generic[Arguments_co]):
 
     def _rules(self, target: str) -> ReadBack:
         rules = self.entry.read_back.get(target)
-        return rules if rules is not None else self._package.read_back.get(target, PLAIN)
+        return (
+            rules if rules is not None else self._package.read_back.get(target, PLAIN)
+        )
 
-    def _read_twice(self, arguments: Any, target: str, error: NotJSON | NotAnObject) -> dict[str, Any]:
+    def _read_twice(
+        self, arguments: Any, target: str, error: NotJSON | NotAnObject
+    ) -> dict[str, Any]:
         if self._rules(target).twice and isinstance(error, NotAnObject):
             try:
                 inner = json.loads(arguments)
@@ -198,7 +219,9 @@ class Tool(Generic[Arguments_co]):
             except (TypeError, ValueError):
                 pass  # the first reading's complaint is the one that helps
         if isinstance(error, NotJSON):
-            raise InvalidJSON(self.name, [Issue(error.pointer, "json", str(error))]) from None
+            raise InvalidJSON(
+                self.name, [Issue(error.pointer, "json", str(error))]
+            ) from None
         raise InvalidArguments(self.name, [Issue("", "type", str(error))]) from None
 
     def _mended(self, value: dict[str, Any], gate: Gate, target: str) -> dict[str, Any]:
@@ -207,5 +230,7 @@ class Tool(Generic[Arguments_co]):
             mended = mend(value, gate, rules)
             if mended is not None:
                 return mended
-        issues = gate.issues(value) or (Issue("", "", f"the arguments {show(value)} are refused"),)
+        issues = gate.issues(value) or (
+            Issue("", "", f"the arguments {show(value)} are refused"),
+        )
         raise InvalidArguments(self.name, issues)

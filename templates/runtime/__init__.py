@@ -23,7 +23,7 @@ from .errors import (
 )
 from .hooks import Done, Hooks, NotDone, Unknown
 from .models import ToolModel
-from .tools import Package, Tool, ToolEntry
+from .tools import Package, Reply, Tool, ToolEntry
 from .turn import CallsReceived, ResultsReady, Turn
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "LoopError",
     "NotDone",
     "Package",
+    "Reply",
     "Result",
     "ResultsNotStored",
     "ResultsReady",

@@ -45,17 +45,26 @@ WAIT = 8.0
 def key_of(call: Call) -> Key:
     """The journal key of a call. Raises `ValueError` where the call lacks a part of it."""
     if not (call.session_id and call.turn_id and call.call_id):
-        raise ValueError(f"a call needs session_id, turn_id and call_id when there is a journal: {call.name}")
+        raise ValueError(
+            f"a call needs session_id, turn_id and call_id when there is a journal: {call.name}"
+        )
     return Key(call.session_id, call.turn_id, call.call_id)
 
 
 def digest_of(tool: str, args: Any) -> str:
     """A digest of the tool and its arguments, the same for every spelling of the same JSON."""
     wire = integral(args.model_dump(mode="json", by_alias=True, exclude_unset=True))
-    return fingerprint((tool, json.dumps(wire, sort_keys=True, ensure_ascii=True, separators=(",", ":"))))
+    return fingerprint(
+        (
+            tool,
+            json.dumps(wire, sort_keys=True, ensure_ascii=True, separators=(",", ":")),
+        )
+    )
 
 
-async def execute_once(journal: Journal, runner: Runner, tool: Tool[Any], call: Call, args: Any) -> Result:
+async def execute_once(
+    journal: Journal, runner: Runner, tool: Tool[Any], call: Call, args: Any
+) -> Result:
     """Runs `call` unless the journal knows its result. Raises nothing but what ends the caller's own task."""
     key = key_of(call)
     digest = digest_of(tool.name, args)
@@ -70,7 +79,13 @@ async def execute_once(journal: Journal, runner: Runner, tool: Tool[Any], call: 
             begun = await _begin(journal, key, digest)
     except Exception:
         log.exception("the journal cannot store the intent of %s", call.name)
-        return Result(call, error=CallError("journal_unavailable", "The call was not run: its record cannot be kept."))
+        return Result(
+            call,
+            error=CallError(
+                "journal_unavailable",
+                "The call was not run: its record cannot be kept.",
+            ),
+        )
     if not isinstance(begun, (Fresh, Interrupted)):
         return _known(call, begun)
     if refusal is not None:
@@ -82,13 +97,18 @@ async def execute_once(journal: Journal, runner: Runner, tool: Tool[Any], call: 
             _finish_later(journal, key, error.job)
             raise
         except BaseException as error:
-            await _release(journal, key, ran=isinstance(begun, Interrupted) or not isinstance(error, NotStarted))
+            await _release(
+                journal,
+                key,
+                ran=isinstance(begun, Interrupted) or not isinstance(error, NotStarted),
+            )
             raise
     try:
         await _completed(journal.finish(key, to_record(result)))
     except Exception:
         log.exception("the journal cannot store the result of %s", call.name)
-        await _release(journal, key, ran=True)  # else it would count as running for as long as this process lives
+        # Else it would count as running for as long as this process lives.
+        await _release(journal, key, ran=True)
         message = "The call was run, but its result cannot be kept."
         return Result(call, error=CallError("journal_unavailable", message), ran=True)
     return result
@@ -123,7 +143,9 @@ async def _completed(writing: Awaitable[T]) -> T:
         raise
 
 
-async def _run(runner: Runner, tool: Tool[Any], call: Call, args: Any, begun: Fresh | Interrupted) -> Result:
+async def _run(
+    runner: Runner, tool: Tool[Any], call: Call, args: Any, begun: Fresh | Interrupted
+) -> Result:
     """Runs a call whose key is claimed, as far as it may."""
     is_write = tool.entry.effect == "write"
     if is_write and isinstance(begun, Interrupted):
@@ -133,7 +155,12 @@ async def _run(runner: Runner, tool: Tool[Any], call: Call, args: Any, begun: Fr
         if not isinstance(outcome, NotDone):
             return _unknown(call)
     result = await runner.run(tool, args, call)
-    if is_write and result.ran and result.error is not None and result.error.code in ("timeout", "cancelled"):
+    if (
+        is_write
+        and result.ran
+        and result.error is not None
+        and result.error.code in ("timeout", "cancelled")
+    ):
         # The handler began, and cannot say how far it came. In a thread it may even still run.
         outcome = await runner.reconcile(call)
         if isinstance(outcome, Done):
@@ -148,8 +175,14 @@ def _known(call: Call, begun: Stored | Running | Conflict) -> Result:
     if isinstance(begun, Stored):
         return from_record(call, begun.record)
     if isinstance(begun, Running):
-        return Result(call, error=CallError("in_progress", "This call is already running."))
-    log.error("call %s of session %s comes again with another tool or other arguments", call.call_id, call.session_id)
+        return Result(
+            call, error=CallError("in_progress", "This call is already running.")
+        )
+    log.error(
+        "call %s of session %s comes again with another tool or other arguments",
+        call.call_id,
+        call.session_id,
+    )
     message = "This call id was used before for another call; nothing was run."
     return Result(call, error=CallError("call_conflict", message))
 
@@ -177,11 +210,15 @@ def _finish_later(journal: Journal, key: Key, job: Future[Any]) -> None:
             else:
                 await journal.release(key, ran=True)
         except Exception:
-            log.exception("the journal cannot store the result of a handler that outlived its call")
+            log.exception(
+                "the journal cannot store the result of a handler that outlived its call"
+            )
 
     def ended(_job: Future[Any]) -> None:
         # With a thread and a loop of its own: the loop of the call may be gone, and the handler's thread is the pool's.
-        threading.Thread(target=asyncio.run, args=(store(),), name="toolgen-late", daemon=True).start()
+        threading.Thread(
+            target=asyncio.run, args=(store(),), name="toolgen-late", daemon=True
+        ).start()
 
     job.add_done_callback(ended)
 
@@ -191,11 +228,19 @@ def to_record(result: Result) -> str:
     record: dict[str, Any] = {"output": result.output}
     if result.content is not None:
         record["content"] = [
-            {"text": part.text} if isinstance(part, Text) else {"image": part.url} for part in result.content.parts
+            {"text": part.text} if isinstance(part, Text) else {"image": part.url}
+            for part in result.content.parts
         ]
     if result.error is not None:
-        issues = [[issue.pointer, issue.keyword, issue.message] for issue in result.error.issues]
-        record["error"] = {"code": result.error.code, "message": result.error.message, "issues": issues}
+        issues = [
+            [issue.pointer, issue.keyword, issue.message]
+            for issue in result.error.issues
+        ]
+        record["error"] = {
+            "code": result.error.code,
+            "message": result.error.message,
+            "issues": issues,
+        }
     return encode(record)
 
 
@@ -204,9 +249,16 @@ def from_record(call: Call, record: str) -> Result:
     value: dict[str, Any] = json.loads(record)
     content: Content | None = None
     if "content" in value:
-        content = Content(Text(part["text"]) if "text" in part else Image(part["image"]) for part in value["content"])
+        content = Content(
+            Text(part["text"]) if "text" in part else Image(part["image"])
+            for part in value["content"]
+        )
     error: CallError | None = None
     if "error" in value:
         kept = value["error"]
-        error = CallError(kept["code"], kept["message"], tuple(Issue(*issue) for issue in kept["issues"]))
+        error = CallError(
+            kept["code"],
+            kept["message"],
+            tuple(Issue(*issue) for issue in kept["issues"]),
+        )
     return Result(call, value["output"], content, error, replayed=True)

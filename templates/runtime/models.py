@@ -57,8 +57,12 @@ class ModelRefused(RuntimeError):
 
     def __init__(self, model: type[BaseModel], error: ValidationError) -> None:
         self.model = model
-        self.errors = error.errors(include_url=False, include_context=False, include_input=False)
-        places = ", ".join("/".join(map(str, record["loc"])) or "(root)" for record in self.errors)
+        self.errors = error.errors(
+            include_url=False, include_context=False, include_input=False
+        )
+        places = ", ".join(
+            "/".join(map(str, record["loc"])) or "(root)" for record in self.errors
+        )
         super().__init__(f"{model.__name__} refused a valid value at {places}")
 
 

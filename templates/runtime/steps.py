@@ -115,9 +115,13 @@ def asynchronous(
     """The loop as a coroutine function. A synchronous client is taken too: its calls then run in a thread."""
 
     @functools.wraps(loop)
-    async def run(dispatcher: Dispatcher, client: Any, /, *args: P.args, **options: P.kwargs) -> T:
+    async def run(
+        dispatcher: Dispatcher, client: Any, /, *args: P.args, **options: P.kwargs
+    ) -> T:
         steps = loop(dispatcher, client, *args, **options)
-        return await drive_async(dispatcher, steps, blocking=not is_async_client(client))
+        return await drive_async(
+            dispatcher, steps, blocking=not is_async_client(client)
+        )
 
     return run
 
@@ -128,7 +132,9 @@ def synchronous(
     """The loop as a plain function, for services without an event loop; the client is a synchronous one."""
 
     @functools.wraps(loop)
-    def run_sync(dispatcher: Dispatcher, client: Any, /, *args: P.args, **options: P.kwargs) -> T:
+    def run_sync(
+        dispatcher: Dispatcher, client: Any, /, *args: P.args, **options: P.kwargs
+    ) -> T:
         return drive(dispatcher, loop(dispatcher, client, *args, **options))
 
     return run_sync
@@ -145,14 +151,16 @@ def drive(dispatcher: Dispatcher, steps: Steps[T]) -> T:
     try:
         while True:
             try:
-                step = steps.throw(failure) if failure is not None else steps.send(outcome)
+                step = (
+                    steps.throw(failure) if failure is not None else steps.send(outcome)
+                )
             except StopIteration as stop:
                 value: T = stop.value
                 return value
             outcome, failure = None, None
             try:
                 outcome = _perform(dispatcher, step, streams)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - the loop gets it
                 failure = error
     finally:
         try:
@@ -163,7 +171,9 @@ def drive(dispatcher: Dispatcher, steps: Steps[T]) -> T:
                     stream.close()
 
 
-async def drive_async(dispatcher: Dispatcher, steps: Steps[T], *, blocking: bool = False) -> T:
+async def drive_async(
+    dispatcher: Dispatcher, steps: Steps[T], *, blocking: bool = False
+) -> T:
     """Runs a loop on the event loop.
 
     With `blocking`, the client is a synchronous one: its calls run in a thread, unless they turn out to be coroutines.
@@ -175,14 +185,16 @@ async def drive_async(dispatcher: Dispatcher, steps: Steps[T], *, blocking: bool
     try:
         while True:
             try:
-                step = steps.throw(failure) if failure is not None else steps.send(outcome)
+                step = (
+                    steps.throw(failure) if failure is not None else steps.send(outcome)
+                )
             except StopIteration as stop:
                 value: T = stop.value
                 return value
             outcome, failure = None, None
             try:
                 outcome = await _perform_async(dispatcher, step, streams, blocking)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - the loop gets it
                 failure = error
     finally:
         try:
@@ -217,7 +229,9 @@ def _perform(dispatcher: Dispatcher, step: Step, streams: list[Any]) -> Any:
             return time.sleep(step.seconds)
 
 
-async def _perform_async(dispatcher: Dispatcher, step: Step, streams: list[Any], blocking: bool) -> Any:
+async def _perform_async(
+    dispatcher: Dispatcher, step: Step, streams: list[Any], blocking: bool
+) -> Any:
     match step:
         case Invoke():
             if blocking and not inspect.iscoroutinefunction(step.function):
@@ -271,5 +285,7 @@ def _not_awaitable(outcome: Any) -> Any:
     if inspect.isawaitable(outcome):
         if inspect.iscoroutine(outcome):
             outcome.close()
-        raise TypeError("this is an async client or callback: use `run` in place of `run_sync`")
+        raise TypeError(
+            "this is an async client or callback: use `run` in place of `run_sync`"
+        )
     return outcome

@@ -49,12 +49,17 @@ class Turn:
     """Where the API keeps the history: the session to go on with."""
 
 
-def run_calls(calls: list[Call], on_event: OnEvent | None, dispatcher: Dispatcher | None = None) -> Steps[list[Result]]:
+def run_calls(
+    calls: list[Call], on_event: OnEvent | None, dispatcher: Dispatcher | None = None
+) -> Steps[list[Result]]:
     """Runs calls, by `dispatcher` or the driver's, and tells `on_event` before and after. Raises `ResultsNotStored`."""
     if on_event is not None:
         yield Ask(on_event, (CallsReceived(calls),))
     results: list[Result] = yield Execute(calls, dispatcher)
-    if any(result.error is not None and result.error.code == "journal_unavailable" for result in results):
+    if any(
+        result.error is not None and result.error.code == "journal_unavailable"
+        for result in results
+    ):
         raise ResultsNotStored(results)
     if on_event is not None:
         yield Ask(on_event, (ResultsReady(results),))

@@ -9,7 +9,9 @@ from typing import Any, TypeGuard
 
 def pointer(path: Iterable[str | int]) -> str:
     """The JSON pointer (RFC 6901) of a path of keys and positions; empty for the value itself."""
-    return "".join("/" + str(token).replace("~", "~0").replace("/", "~1") for token in path)
+    return "".join(
+        "/" + str(token).replace("~", "~0").replace("/", "~1") for token in path
+    )
 
 
 def show(value: Any, limit: int = 60) -> str:

@@ -69,7 +69,10 @@ def _read(text: str) -> Any:
     """
     try:
         value: Any = from_json(text, allow_inf_nan=False)
-    except (ValueError, TypeError):  # a TypeError where the text itself holds a surrogate
+    except (
+        ValueError,
+        TypeError,
+    ):  # a TypeError where the text itself holds a surrogate
         return _explain(text)
     if is_object(value):
         members = _members(value, 1)
@@ -105,8 +108,7 @@ def _members(container: Any, depth: int) -> int:
 
 def _explain(text: str) -> Any:
     """The value of a text that the fast reader refuses. Nearly always there is none, and the error says why."""
-    if text.startswith("\ufeff"):
-        text = text[1:]
+    text = text.removeprefix("\ufeff")
     if not text.strip(" \t\n\r"):
         return None
     try:
@@ -130,7 +132,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) != len(pairs):
         counts = Counter(key for key, _ in pairs)
         twice = next(key for key, count in counts.items() if count > 1)
-        raise NotJSON(f"the arguments are not valid JSON: the key {show(twice)} appears twice in one object")
+        raise NotJSON(
+            f"the arguments are not valid JSON: the key {show(twice)} appears twice in one object"
+        )
     return value
 
 
@@ -145,7 +149,9 @@ def _float(text: str) -> float:
     return number
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object, parse_constant=_constant, parse_float=_float
+)
 _TOO_DEEP = f"the arguments nest deeper than {MAX_DEPTH} levels"
 _TOO_MANY_DIGITS = "the arguments hold an integer with too many digits"
 _SURROGATE = "the arguments hold a lone surrogate, which is no character"
@@ -204,13 +210,18 @@ def _copy(value: Any, path: list[str | int]) -> Any:
         copy: dict[str, Any] = {}
         for key, member in cast(Any, value).items():
             if not isinstance(key, str):
-                raise NotJSON(f"a key is of type {type(key).__name__}, not a string", pointer(path))
+                raise NotJSON(
+                    f"a key is of type {type(key).__name__}, not a string",
+                    pointer(path),
+                )
             _characters(key, path)
             path.append(key)
             copy[str.__str__(key)] = _copy(member, path)
             path.pop()
         return copy
-    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
+    if isinstance(value, Sequence) and not isinstance(
+        value, (bytes, bytearray, memoryview)
+    ):
         if len(path) >= MAX_DEPTH:
             raise NotJSON(_TOO_DEEP)
         items: list[Any] = []
@@ -219,4 +230,7 @@ def _copy(value: Any, path: list[str | int]) -> Any:
             items.append(_copy(item, path))
             path.pop()
         return items
-    raise NotJSON(f"a value of type {type(cast(object, value)).__name__} is no JSON value", pointer(path))
+    raise NotJSON(
+        f"a value of type {type(cast(object, value)).__name__} is no JSON value",
+        pointer(path),
+    )

@@ -441,7 +441,21 @@ _KEYS: Final = [
     *("0", "1", "-1", "01", "1.0", "1e3", "0x1F", "true", "null", "None", "__proto__", "constructor", "toString"),
     *("a.b", "a/b", "a~b", "~1", "#", "$ref", "$id", "$schema", "", " ", "\t", "\\", '"', "'", "{}", "%s", "async"),
     *("class", "self", "cls", "schema", "json", "copy", "dict", "fields", "model_fields", "model_config", "__init__"),
-    *("model_extra", "validate", "construct", "int", "str", "list", "type", "Any", "Field", "print", "None_", "_", "__"),
+    *(
+        "model_extra",
+        "validate",
+        "construct",
+        "int",
+        "str",
+        "list",
+        "type",
+        "Any",
+        "Field",
+        "print",
+        "None_",
+        "_",
+        "__",
+    ),
 ]
 
 
@@ -544,14 +558,23 @@ DOCUMENTS: Final[dict[str, Any]] = {
     "an identifier of draft 4": {
         "$schema": _DRAFT4,
         "id": "http://example.com/root.json",
-        "definitions": {"A": {"id": "a.json", "type": "object", "properties": {"b": {"$ref": "#/definitions/B"}},
-                              "definitions": {"B": {"type": "integer"}}}},
+        "definitions": {
+            "A": {
+                "id": "a.json",
+                "type": "object",
+                "properties": {"b": {"$ref": "#/definitions/B"}},
+                "definitions": {"B": {"type": "integer"}},
+            }
+        },
         "properties": {"a": {"$ref": "a.json"}, "again": {"$ref": "http://example.com/root.json#/definitions/A"}},
     },
     "words beside a reference in draft 6": {
         "$schema": _DRAFT6,
         "definitions": {"n": {"type": "integer"}},
-        "properties": {"a": {"$ref": "#/definitions/n", "type": "string", "minimum": 5}, "b": {"contains": {"const": 0}}},
+        "properties": {
+            "a": {"$ref": "#/definitions/n", "type": "string", "minimum": 5},
+            "b": {"contains": {"const": 0}},
+        },
         "propertyNames": {"maxLength": 2},
     },
     "tuples of draft 7": {
@@ -764,7 +787,13 @@ DOCUMENTS: Final[dict[str, Any]] = {
     "keys beside their Python names": {
         "$schema": _2020,
         **_object(
-            {"user-id": _TEXT, "user_id": {"type": "integer"}, "userId": _TEXT, "user_id_": {"type": "null"}, "x-": _TEXT}
+            {
+                "user-id": _TEXT,
+                "user_id": {"type": "integer"},
+                "userId": _TEXT,
+                "user_id_": {"type": "null"},
+                "x-": _TEXT,
+            }
         ),
     },
     "keys that differ by case": {"$schema": _2020, **_object({"id": _TEXT, "ID": _TEXT, "Id": _POSITIVE, "iD": {}})},
@@ -941,7 +970,11 @@ DOCUMENTS: Final[dict[str, Any]] = {
         "type": "object",
         "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
         "if": {"properties": {"a": {"minimum": 10}}, "required": ["a"]},
-        "then": {"if": {"required": ["b"]}, "then": {"properties": {"b": {"minimum": 10}}}, "else": {"maxProperties": 1}},
+        "then": {
+            "if": {"required": ["b"]},
+            "then": {"properties": {"b": {"minimum": 10}}},
+            "else": {"maxProperties": 1},
+        },
         "else": {"not": {"required": ["c"]}},
     },
     "allOf that closes too early": {

@@ -177,7 +177,9 @@ class Maker:
                 types = [*types, *(["integer"] if "number" in types else [])]
                 allowed = [name for name in allowed if name in types]
         if not named:
-            hinted = [name for name, words in _HINTS.items() if any(word in schema for schema in flat for word in words)]
+            hinted = [
+                name for name, words in _HINTS.items() if any(word in schema for schema in flat for word in words)
+            ]
             allowed = [name for name in allowed if name in hinted] or ["any"]
         if "integer" in allowed and "number" in allowed:
             allowed.remove("integer")

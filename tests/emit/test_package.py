@@ -131,7 +131,7 @@ def test_no_module_of_the_package_imports_a_vendor_at_its_level(tmp_path: Path) 
             assert {name.split(".")[0] for name in names} <= allowed, (file, names)
 
 
-def test_the_output_is_clean_under_other_peoples_linters(tmp_path: Path) -> None:
+def test_the_output_is_clean_under_black_and_ruff_without_settings(tmp_path: Path) -> None:
     specs = tmp_path / "specs"
     specs.mkdir()
     definitions = [
@@ -141,9 +141,8 @@ def test_the_output_is_clean_under_other_peoples_linters(tmp_path: Path) -> None
     (specs / "tools.json").write_text(json.dumps(definitions), encoding="utf-8")
     build_folder([specs], tmp_path / "out")
     for command in (
-        ["black", "--check", "--quiet", "--line-length", "120", "out"],
-        ["ruff", "check", "--isolated", "--line-length", "120", "--select", "E,F,W,I,UP,B", "out"],
-        ["ruff", "check", "--isolated", "--ignore", "E501", "out"],
+        ["black", "--check", "--quiet", "out"],
+        ["ruff", "check", "--isolated", "--ignore", "N999", "out"],  # how a tool is called is for its spec to say
     ):
         done = subprocess.run([sys.executable, "-m", *command], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr

@@ -153,7 +153,7 @@ WAYS = {
 }
 
 
-@pytest.fixture(params=WAYS.values(), ids=WAYS)
+@pytest.fixture(params=list(WAYS.values()), ids=list(WAYS))
 def converse(
     request: pytest.FixtureRequest, loop: ModuleType, dispatcher: Any, simulator: Simulator
 ) -> Callable[..., Any]:

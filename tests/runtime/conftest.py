@@ -76,7 +76,7 @@ def api(runtime: Callable[[str], ModuleType]) -> Any:
 
 @pytest.fixture
 def dispatcher(tools: ModuleType) -> Iterator[Callable[..., Any]]:
-    """A dispatcher with handlers by tool name: `dispatcher(ping=function, journal=..., hooks=...)`; closed at the end."""
+    """A dispatcher with handlers by tool name: `dispatcher(ping=function, hooks=...)`. It is closed at the end."""
     made: list[Any] = []
     options = ("journal", "hooks", "concurrency", "threads", "timeout")
 

@@ -6,17 +6,21 @@ import asyncio
 import gc
 import importlib
 import json
+import subprocess
 import sys
 import threading
 import time
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from tests.conftest import build_folder
 
 Make = Callable[..., Any]
 
@@ -51,9 +55,9 @@ class TestParts:
     def test_a_part_of_a_part(self, dispatcher: Make, api: Any) -> None:
         part = dispatcher().only("look_up", "pay")
         assert part.only("l*").names == ["look_up"]
-        for refused in (lambda: part.only("ping"), lambda: part.tool("ping")):
+        for refused in (part.only, part.tool):
             with pytest.raises(api.UnknownTool):
-                refused()
+                refused("ping")
 
     def test_a_part_leaves_the_whole_alone(self, dispatcher: Make) -> None:
         d = dispatcher()
@@ -229,12 +233,31 @@ class TestPreload:
         made = package(specs, handlers={"b": "raise OSError\n"})
         made.dispatcher().only("a").preload()
 
-    def test_without_stubs_the_object_is_needed(self, package: Make) -> None:
+    def test_an_object_needs_all_of_them(self, package: Make) -> None:
         spec = {"name": "a", "description": "x", "parameters": {"type": "object"}}
-        made = package(spec, handlers=None)
-        with pytest.raises(made.runtime.HandlersMissing, match="no function SimpleNamespace.a"):
+        made = package(spec)
+        with pytest.raises(made.runtime.HandlersMissing, match=r"no function SimpleNamespace\.a"):
             made.dispatcher(SimpleNamespace()).preload()
         made.dispatcher(SimpleNamespace(a=print)).preload()
+
+    async def test_a_package_without_stubs_needs_an_object(self, tmp_path: Path, monkeypatch: Any) -> None:
+        spec = {"name": "a", "description": "x", "parameters": {"type": "object"}}
+        (tmp_path / "specs").mkdir()
+        (tmp_path / "specs" / "a.json").write_text(json.dumps(spec), encoding="utf-8")
+        build_folder([tmp_path / "specs"], tmp_path / "injected_package", handlers="inject")
+        monkeypatch.syspath_prepend(tmp_path)
+        made = importlib.import_module("injected_package")
+        with pytest.raises(TypeError, match="handlers"):
+            made.dispatcher()
+        d = made.dispatcher(None)
+        with pytest.raises(made.runtime.HandlersMissing, match="pass an object to dispatcher"):
+            d.preload()
+        assert (await d.execute(made.runtime.Call("a"))).error.code == "not_implemented"
+        d = made.dispatcher(SimpleNamespace(a=lambda args, call: "done"))
+        assert (await d.execute(made.runtime.Call("a"))).output == "done"
+        d.close()
+        for loaded in [name for name in sys.modules if name.split(".")[0] == "injected_package"]:
+            del sys.modules[loaded]
 
 
 class TestSettings:
@@ -269,8 +292,6 @@ class TestSettings:
         assert not threads[0].is_alive()
 
     def test_importing_the_package_needs_no_vendor_sdk(self, package: Make) -> None:
-        import subprocess
-
         spec = {"name": "a", "description": "x", "parameters": {"type": "object"}}
         made = package(spec)
         root = made.dispatch.PACKAGE.directory.parent

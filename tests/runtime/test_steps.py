@@ -99,7 +99,7 @@ def steps(runtime: Callable[[str], ModuleType]) -> ModuleType:
 
 @pytest.fixture(params=["sync", "sync client under run", "async", "home-made"])
 def drive(request: pytest.FixtureRequest, steps: ModuleType) -> Callable[..., Any]:
-    """Runs a loop in each of the ways there are: `drive(loop, dispatcher, *events, error=...)` gives outcome, client."""
+    """Runs a loop in each of the ways there are; gives its outcome and the client that it talked to."""
     kinds: dict[str, type[Client]] = {
         "sync": Client,
         "sync client under run": Client,

@@ -38,12 +38,12 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 class TestPool:
     def test_threads_are_started_as_they_are_needed(self, pool: ThreadPool) -> None:
-        before = len(handler_threads())
+        names: set[str] = set()
         for _ in range(5):
-            assert pool.submit(lambda: 1).result(10) == 1
+            names.add(pool.submit(lambda: threading.current_thread().name).result(10))
             wait_until(lambda: pool.busy == 0)
             time.sleep(0.005)
-        assert len(handler_threads()) == before + 1
+        assert names == {"toolgen-handler-1"}
 
     def test_outcomes_of_all_kinds(self, pool: ThreadPool) -> None:
         def fail() -> None:
@@ -134,7 +134,8 @@ class TestPool:
             if levels == 0:
                 return 0
             with pool.lending():
-                return 1 + pool.submit(outer, levels - 1).result(10)
+                inner: int = pool.submit(outer, levels - 1).result(10)
+                return 1 + inner
 
         assert pool.submit(outer, 5).result(10) == 5
         # What was lent is given back: the bound holds again.
@@ -153,9 +154,28 @@ class TestPool:
         with pool.lending():
             assert pool.submit(lambda: 1).result(10) == 1
 
+    def test_a_process_without_more_threads(self, pool: ThreadPool, monkeypatch: Any) -> None:
+        go = threading.Event()
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", _no_thread)
+            with pytest.raises(RuntimeError, match="can't start"):
+                pool.submit(lambda: 1)
+            assert pool.busy == 0
+        blocked = pool.submit(go.wait, 10)
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", _no_thread)
+            waiting = pool.submit(lambda: 2)
+        go.set()
+        assert blocked.result(10)
+        assert waiting.result(10) == 2
+
     def test_a_pool_needs_a_thread(self) -> None:
         with pytest.raises(ValueError, match="at least one"):
             ThreadPool(0)
+
+
+def _no_thread(thread: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
 
 
 class TestPrivateLoop:
@@ -217,12 +237,10 @@ class TestNesting:
         assert [result.output for result in results] == ["((end end) (end end))"] * 5
 
     async def test_from_a_service_with_a_loop(self, dispatcher: Make, call: Make) -> None:
-        d = dispatcher(
-            look_up=lambda args, _: d.execute_sync(call("ping")).output,
-            ping=lambda args, _: "pong",
-            threads=1,
-            timeout=20,
-        )
+        def look_up(args: Any, _: Any) -> Any:
+            return d.execute_sync(call("ping")).output
+
+        d = dispatcher(look_up=look_up, ping=lambda args, _: "pong", threads=1, timeout=20)
         assert (await d.execute(call("look_up", key="a"))).output == "pong"
 
     async def test_async_handlers_await_others(self, dispatcher: Make, call: Make) -> None:
@@ -243,7 +261,10 @@ class TestNesting:
         assert d.execute_sync(call("ping")).output == "pong"
 
     def test_a_handler_with_a_loop_of_its_own(self, dispatcher: Make, call: Make) -> None:
-        d = dispatcher(look_up=lambda args, _: asyncio.run(d.execute(call("ping"))).output, ping=lambda args, _: "pong")
+        def look_up(args: Any, _: Any) -> Any:
+            return asyncio.run(d.execute(call("ping"))).output
+
+        d = dispatcher(look_up=look_up, ping=lambda args, _: "pong")
         assert d.execute_sync(call("look_up", key="a")).output == "pong"
 
 

@@ -234,7 +234,7 @@ class TestDepth:
         assert read_arguments(json.dumps(value)) == value
 
 
-class Color(str, Enum):
+class Color(str, Enum):  # noqa: UP042 - the older form, which is not the same
     RED = "red"
 
 

@@ -44,7 +44,11 @@ def required_actions(source: Any) -> list[Any]:
     if isinstance(source, Sequence) and not isinstance(source, (str, bytes)):
         return list(cast(Any, source))
     actions: Any = get(source, "required_actions")
-    return list(get(get(source, "session"), "required_actions", ()) if actions is None else actions)
+    return list(
+        get(get(source, "session"), "required_actions", ())
+        if actions is None
+        else actions
+    )
 
 
 def read_calls(source: Any, *, session_id: str = "", context: Any = None) -> list[Call]:
@@ -74,12 +78,21 @@ def read_calls(source: Any, *, session_id: str = "", context: Any = None) -> lis
 
 def other_actions(source: Any) -> list[Any]:
     """What a session waits for besides function calls, in order: approvals, connections, and what is yet to come."""
-    return [action for action in required_actions(source) if get(action, "type") != FUNCTION_CALL]
+    return [
+        action
+        for action in required_actions(source)
+        if get(action, "type") != FUNCTION_CALL
+    ]
 
 
 def action_key(action: Any) -> ActionKey:
     """The key of a required action. Call ids may repeat from turn to turn, so the turn is a part of it."""
-    own = get(action, "call_id") or get(action, "request_id") or get(action, "environment_id") or get(action, "id")
+    own = (
+        get(action, "call_id")
+        or get(action, "request_id")
+        or get(action, "environment_id")
+        or get(action, "id")
+    )
     return str(get(action, "type", "")), str(get(action, "turn_id", "")), str(own or "")
 
 
@@ -115,7 +128,9 @@ def write_result(result: Result) -> dict[str, Any]:
     return event
 
 
-def write_approval(action: Any, answer: str | bool | Mapping[str, Any]) -> dict[str, Any]:
+def write_approval(
+    action: Any, answer: str | bool | Mapping[str, Any]
+) -> dict[str, Any]:
     """The input event that answers an approval.
 
     Args:
@@ -134,10 +149,14 @@ def write_approval(action: Any, answer: str | bool | Mapping[str, Any]) -> dict[
         response.update(answer)
     elif response["type"] == "browser_authentication":
         if answer not in (False, "cancel", "deny"):
-            raise ValueError("a browser login is answered with the values of its fields, or cancelled")
+            raise ValueError(
+                "a browser login is answered with the values of its fields, or cancelled"
+            )
         response["action"] = "cancel"
     else:
-        response["decision"] = ("deny", "approve")[answer] if isinstance(answer, bool) else answer
+        response["decision"] = (
+            ("deny", "approve")[answer] if isinstance(answer, bool) else answer
+        )
     return {
         "type": f"agent.session.input.{kind}_result",
         "request_id": str(get(action, "request_id", "")),
@@ -178,7 +197,12 @@ def smaller(result: Result) -> Result:
     """What answers a call whose result the service refuses for its size."""
     size = len(result.output.encode("utf-8", "surrogatepass"))
     message = f"The tool ran, but its output is too large to send: the service refused {size} bytes of text."
-    return Result(result.call, error=CallError("output_too_large", message), ran=result.ran, replayed=result.replayed)
+    return Result(
+        result.call,
+        error=CallError("output_too_large", message),
+        ran=result.ran,
+        replayed=result.replayed,
+    )
 
 
 # ---- what the service refuses

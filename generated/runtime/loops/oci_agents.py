@@ -33,7 +33,18 @@ from ..calls import Result
 from ..dispatcher import Dispatcher
 from ..errors import StepLimit, TurnFailed, UnhandledAction
 from ..sdk import get
-from ..steps import END, Ask, Close, Invoke, Next, Sleep, Steps, Submitted, asynchronous, synchronous
+from ..steps import (
+    END,
+    Ask,
+    Close,
+    Invoke,
+    Next,
+    Sleep,
+    Steps,
+    Submitted,
+    asynchronous,
+    synchronous,
+)
 from ..turn import OnEvent, Turn, run_calls
 from ..values import is_object
 
@@ -104,15 +115,25 @@ def converse(
         ValueError: `on_action` answered neither `APPROVE` nor `DENY`, or `follow_up_message` is no practice.
         Whatever the client raises, such as `oci.exceptions.ServiceError` for a session that is gone.
     """
-    beside_results: dict[str, str | None] = {"repeat": input, "omit": None, "empty": "", "null": "null"}
+    beside_results: dict[str, str | None] = {
+        "repeat": input,
+        "omit": None,
+        "empty": "",
+        "null": "null",
+    }
     if follow_up_message not in beside_results:
-        raise ValueError(f"follow_up_message is one of {', '.join(beside_results)}, not {follow_up_message!r}")
+        raise ValueError(
+            f"follow_up_message is one of {', '.join(beside_results)}, not {follow_up_message!r}"
+        )
     created = not session_id
     if created:
         models = _models()
         session = yield Invoke(
             client.create_session,
-            {"create_session_details": models.CreateSessionDetails(), "agent_endpoint_id": agent_endpoint_id},
+            {
+                "create_session_details": models.CreateSessionDetails(),
+                "agent_endpoint_id": agent_endpoint_id,
+            },
         )
         session_id = str(session.data.id)
     tools = dispatcher.journalled()
@@ -123,14 +144,23 @@ def converse(
     try:
         while True:
             turn.steps += 1
-            body = dict(details, should_stream=stream, session_id=session_id, user_message=message)
-            chat_result = yield from _chat(client, agent_endpoint_id, body, performed, retries, on_event)
+            body = dict(
+                details,
+                should_stream=stream,
+                session_id=session_id,
+                user_message=message,
+            )
+            chat_result = yield from _chat(
+                client, agent_endpoint_id, body, performed, retries, on_event
+            )
             if results:
                 yield Submitted(results, tools)
             turn.raw, turn.text = chat_result, text_of(chat_result)
             if not required_actions(chat_result):
                 break
-            performed, results = yield from _perform(tools, turn, max_steps, context, on_event, on_action)
+            performed, results = yield from _perform(
+                tools, turn, max_steps, context, on_event, on_action
+            )
             turn.calls += results
             message = beside_results[follow_up_message]
             if pause > 0:
@@ -149,7 +179,12 @@ run_sync = synchronous(converse)
 
 
 def _perform(
-    tools: Dispatcher, turn: Turn, max_steps: int, context: Any, on_event: OnEvent | None, on_action: OnAction | None
+    tools: Dispatcher,
+    turn: Turn,
+    max_steps: int,
+    context: Any,
+    on_event: OnEvent | None,
+    on_action: OnAction | None,
 ) -> Steps[tuple[list[dict[str, Any]], list[Result]]]:
     """Performs all actions of the turn's last answer; gives what to send, in the order of the actions, and the results.
 
@@ -161,17 +196,27 @@ def _perform(
         raise StepLimit(turn.steps, [*calls, *others], turn.raw)
     for action in others:
         if action.kind != APPROVAL or on_action is None:
-            raise UnhandledAction(action.kind, action.raw, turn.raw, action_id=action.action_id)
+            raise UnhandledAction(
+                action.kind, action.raw, turn.raw, action_id=action.action_id
+            )
     if not all(call.call_id for call in calls):
-        raise TurnFailed("failed", "action_without_id", "the agent waits for an action that has no id", turn.raw)
+        raise TurnFailed(
+            "failed",
+            "action_without_id",
+            "the agent waits for an action that has no id",
+            turn.raw,
+        )
     decisions: list[dict[str, Any]] = []
     for action in others:
         answer = yield Ask(cast("OnAction", on_action), (action,))
         decisions.append(write_decision(action, _decision(answer)))
-    results: list[Result] = (yield from run_calls(calls, on_event, tools)) if calls else []
+    results: list[Result] = (
+        (yield from run_calls(calls, on_event, tools)) if calls else []
+    )
     written, decided = iter(write_results(results)), iter(decisions)
     performed = [
-        next(written if kind_of(action) == FUNCTION_CALL else decided) for action in required_actions(turn.raw)
+        next(written if kind_of(action) == FUNCTION_CALL else decided)
+        for action in required_actions(turn.raw)
     ]
     return performed, results
 
@@ -196,14 +241,23 @@ def _chat(
     """One chat result, complete, streamed or not: the service decides which of the two an answer is."""
     if performed:
         body["performed_actions"] = performed_models(performed)
-    request = {"agent_endpoint_id": agent_endpoint_id, "chat_details": _models().ChatDetails(**body)}
+    request = {
+        "agent_endpoint_id": agent_endpoint_id,
+        "chat_details": _models().ChatDetails(**body),
+    }
     if body["should_stream"]:
         # The client repeats what gets no answer, with one token so that it has one effect; a stream is up to us.
         request["opc_retry_token"] = uuid.uuid4().hex
     while True:
-        answer: _Answer = yield Invoke(_send, {"chat": client.chat, "request": request}, stream=True)
+        answer: _Answer = yield Invoke(
+            _send, {"chat": client.chat, "request": request}, stream=True
+        )
         try:
-            chat_result = (yield from _collect(answer, on_event)) if answer.streamed else _checked(answer.data)
+            chat_result = (
+                (yield from _collect(answer, on_event))
+                if answer.streamed
+                else _checked(answer.data)
+            )
         except TurnFailed as failure:
             yield Close(answer)
             if failure.code != STREAM_ENDED or retries <= 0:
@@ -230,8 +284,11 @@ def _collect(answer: _Answer, on_event: OnEvent | None) -> Steps[dict[str, Any]]
     while True:
         try:
             event = yield Next(answer)
-        except OSError as error:  # the base of all that the client's HTTP library raises
-            raise TurnFailed("failed", STREAM_ENDED, f"the stream broke off: {error}", chat_result) from error
+        except OSError as error:
+            # The base of all that the client's HTTP library raises.
+            raise TurnFailed(
+                "failed", STREAM_ENDED, f"the stream broke off: {error}", chat_result
+            ) from error
         if event is END:
             break
         if on_event is not None:
@@ -272,16 +329,23 @@ def _add_event(chat_result: dict[str, Any], event: Any) -> None:
     try:
         fragment: Any = json.loads(text)
     except ValueError:
-        raise TurnFailed("failed", STREAM_ENDED, "the stream broke off inside an event", event) from None
+        raise TurnFailed(
+            "failed", STREAM_ENDED, "the stream broke off inside an event", event
+        ) from None
     if isinstance(fragment.get("message"), str):  # of a chat result it is an object
-        raise TurnFailed("failed", str(fragment.get("code", "")), fragment["message"], event)
+        raise TurnFailed(
+            "failed", str(fragment.get("code", "")), fragment["message"], event
+        )
     add_fragment(chat_result, fragment)
 
 
 def _delete(client: Any, agent_endpoint_id: str, session_id: str) -> Steps[None]:
     """Deletes a session; a failure costs nobody the answer, so it is only logged."""
     try:
-        yield Invoke(client.delete_session, {"agent_endpoint_id": agent_endpoint_id, "session_id": session_id})
+        yield Invoke(
+            client.delete_session,
+            {"agent_endpoint_id": agent_endpoint_id, "session_id": session_id},
+        )
     except Exception:
         log.warning("the session %s could not be deleted", session_id, exc_info=True)
 

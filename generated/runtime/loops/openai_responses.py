@@ -27,7 +27,17 @@ from ..calls import Call, CallError, Result
 from ..dispatcher import Dispatcher
 from ..errors import StepLimit, TurnFailed, UnhandledAction
 from ..sdk import connection_lost, get, to_wire
-from ..steps import END, Ask, Close, Invoke, Next, Steps, Submitted, asynchronous, synchronous
+from ..steps import (
+    END,
+    Ask,
+    Close,
+    Invoke,
+    Next,
+    Steps,
+    Submitted,
+    asynchronous,
+    synchronous,
+)
 from ..turn import OnEvent, Turn, run_calls
 from ..values import is_object
 
@@ -97,7 +107,9 @@ def converse(
         raise ValueError("previous_response_id and conversation exclude each other")
     kept_by_service = chain or conversation is not None
     new: list[Any] = (
-        [{"role": "user", "content": input}] if isinstance(input, str) else [to_wire(item) for item in input]
+        [{"role": "user", "content": input}]
+        if isinstance(input, str)
+        else [to_wire(item) for item in input]
     )
     history: list[Any] = []
     request.update(model=model, tools=[*dispatcher.payload(TARGET), *tools])
@@ -129,14 +141,26 @@ def converse(
         turn.text = text_of(response)
         previous_response_id = get(response, "id")
         if turn.status == "incomplete":
-            lost = [_cut_off(call) for call in read_cut_off(response, session_id=session_id, context=context)]
+            lost = [
+                _cut_off(call)
+                for call in read_cut_off(
+                    response, session_id=session_id, context=context
+                )
+            ]
             turn.calls += lost
-            if kept_by_service:  # the service has the calls, and will want to see them answered
+            if (
+                kept_by_service
+            ):  # the service has the calls, and will want to see them answered
                 history += write_results(lost, response)
             return turn
         if turn.status != "completed":
             error = get(response, "error")
-            raise TurnFailed(turn.status, str(get(error, "code", "")), str(get(error, "message", "")), response)
+            raise TurnFailed(
+                turn.status,
+                str(get(error, "code", "")),
+                str(get(error, "message", "")),
+                response,
+            )
         if not kept_by_service:
             history += replay(get(response, "output", ()))
         calls = read_calls(response, session_id=session_id, context=context)
@@ -161,7 +185,10 @@ run_sync = synchronous(converse)
 
 
 def _cut_off(call: Call) -> Result:
-    return Result(call, error=CallError("cut_off", "The answer was cut off, so this call was not run."))
+    return Result(
+        call,
+        error=CallError("cut_off", "The answer was cut off, so this call was not run."),
+    )
 
 
 def _unforced(tool_choice: Any) -> Any:
@@ -171,15 +198,27 @@ def _unforced(tool_choice: Any) -> Any:
     return tool_choice if tool_choice in ("auto", "none") else None
 
 
-def _respond(client: Any, body: dict[str, Any], stream: bool, attempts: int, on_event: OnEvent | None) -> Steps[Any]:
+def _respond(
+    client: Any,
+    body: dict[str, Any],
+    stream: bool,
+    attempts: int,
+    on_event: OnEvent | None,
+) -> Steps[Any]:
     """One response, complete, streamed or not."""
     if not stream:
         return (yield Invoke(client.responses.create, body))
     while True:
         attempts -= 1
-        events = yield Invoke(client.responses.create, dict(body, stream=True), stream=True)
+        events = yield Invoke(
+            client.responses.create, dict(body, stream=True), stream=True
+        )
         response: Any = None
-        failure: Exception = TurnFailed("failed", "stream_ended", "the stream ended before the response was complete")
+        failure: Exception = TurnFailed(
+            "failed",
+            "stream_ended",
+            "the stream ended before the response was complete",
+        )
         while response is None:
             try:
                 event = yield Next(events)
@@ -196,10 +235,18 @@ def _respond(client: Any, body: dict[str, Any], stream: bool, attempts: int, on_
             if kind in ("response.completed", "response.incomplete", "response.failed"):
                 response = get(event, "response")
             elif kind == "error":
-                raise TurnFailed("failed", str(get(event, "code", "")), str(get(event, "message", "")), event)
+                raise TurnFailed(
+                    "failed",
+                    str(get(event, "code", "")),
+                    str(get(event, "message", "")),
+                    event,
+                )
         yield Close(events)
         if response is not None:
             return response
         if not attempts:
             raise failure
-        log.warning("the stream of a response broke off (%s); it is asked for again", type(failure).__name__)
+        log.warning(
+            "the stream of a response broke off (%s); it is asked for again",
+            type(failure).__name__,
+        )

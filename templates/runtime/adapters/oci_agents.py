@@ -49,7 +49,9 @@ def required_actions(chat_result: Any) -> list[Any]:
     return list(_field(chat_result, "required_actions") or ())
 
 
-def read_calls(chat_result: Any, *, session_id: str = "", turn_id: str = "", context: Any = None) -> list[Call]:
+def read_calls(
+    chat_result: Any, *, session_id: str = "", turn_id: str = "", context: Any = None
+) -> list[Call]:
     """The function calls of a chat result, in order.
 
     Args:
@@ -87,7 +89,13 @@ def turn_of(chat_result: Any) -> str:
     parts: list[tuple[str, str, str]] = []
     for action in required_actions(chat_result):
         function = _field(action, "function_call")
-        parts.append((action_id_of(action), str(get(function, "name", "")), _text(get(function, "arguments"))))
+        parts.append(
+            (
+                action_id_of(action),
+                str(get(function, "name", "")),
+                _text(get(function, "arguments")),
+            )
+        )
     return fingerprint(part for action in sorted(parts) for part in action)[:32]
 
 
@@ -96,7 +104,11 @@ def _text(arguments: Any) -> str:
         return arguments
     try:
         return json.dumps(arguments, sort_keys=True)
-    except (TypeError, ValueError, RecursionError):  # the dispatcher will refuse them; here the id has to do
+    except (
+        TypeError,
+        ValueError,
+        RecursionError,
+    ):  # the dispatcher will refuse them; here the id has to do
         return ""
 
 
@@ -137,7 +149,11 @@ def write_results(results: Iterable[Result]) -> list[dict[str, Any]]:
         {
             "actionId": result.call_id,
             "performedActionType": "FUNCTION_CALLING_PERFORMED_ACTION",
-            "functionCallOutput": result.output if result.error is None else encode(result.error.as_json()),
+            "functionCallOutput": (
+                result.output
+                if result.error is None
+                else encode(result.error.as_json())
+            ),
         }
         for result in results
     ]
@@ -157,10 +173,13 @@ def performed_models(performed: Iterable[Mapping[str, Any]]) -> list[Any]:
     models: Any = importlib.import_module("oci.generative_ai_agent_runtime.models")
     return [
         (
-            models.HumanApprovalPerformedAction(action_id=action["actionId"], chosen_option=action["chosenOption"])
+            models.HumanApprovalPerformedAction(
+                action_id=action["actionId"], chosen_option=action["chosenOption"]
+            )
             if "chosenOption" in action
             else models.FunctionCallingPerformedAction(
-                action_id=action["actionId"], function_call_output=action["functionCallOutput"]
+                action_id=action["actionId"],
+                function_call_output=action["functionCallOutput"],
             )
         )
         for action in performed
@@ -184,7 +203,9 @@ def add_fragment(chat_result: dict[str, Any], fragment: Mapping[str, Any]) -> No
         if value is None:
             chat_result.setdefault(name, None)
         elif name == "requiredActions" and is_array(value):
-            actions = {action_id_of(action): action for action in [*(before or ()), *value]}
+            actions = {
+                action_id_of(action): action for action in [*(before or ()), *value]
+            }
             chat_result[name] = list(actions.values())
         elif name == "message" and is_object(value) and is_object(before):
             chat_result[name] = _longer_message(before, value)
@@ -197,15 +218,37 @@ def add_fragment(chat_result: dict[str, Any], fragment: Mapping[str, Any]) -> No
 def _longer_message(before: dict[str, Any], piece: dict[str, Any]) -> dict[str, Any]:
     message = before | piece
     was, comes = text_of({"message": before}), text_of({"message": piece})
-    content: dict[str, Any] = dict(get(before, "content", {})) | dict(get(piece, "content", {}))
-    message["content"] = content | {"text": comes if comes.startswith(was) else was + comes}
+    content: dict[str, Any] = dict(get(before, "content", {})) | dict(
+        get(piece, "content", {})
+    )
+    message["content"] = content | {
+        "text": comes if comes.startswith(was) else was + comes
+    }
     return message
 
 
 _WORDS: dict[str, Any] = {"True": True, "False": False, "None": None}
 _TEXTS = frozenset(
-    {"type", "title", "description", "format", "pattern", "contentEncoding", "contentMediaType"}
-    | {"$schema", "$id", "id", "$ref", "$anchor", "$comment", "$dynamicRef", "$dynamicAnchor", "$recursiveRef"}
+    {
+        "type",
+        "title",
+        "description",
+        "format",
+        "pattern",
+        "contentEncoding",
+        "contentMediaType",
+    }
+    | {
+        "$schema",
+        "$id",
+        "id",
+        "$ref",
+        "$anchor",
+        "$comment",
+        "$dynamicRef",
+        "$dynamicAnchor",
+        "$recursiveRef",
+    }
 )
 """Keywords whose value is text: of them, text that is no JSON string is the value itself."""
 
@@ -216,7 +259,10 @@ def decode_parameters(parameters: Any) -> dict[str, Any]:
     One encoding writes every value as JSON, the other leaves text bare and writes the rest as Python prints it.
     """
     given: dict[str, Any] = dict(parameters or {})
-    return {key: _decoded(key, text) if isinstance(text, str) else text for key, text in given.items()}
+    return {
+        key: _decoded(key, text) if isinstance(text, str) else text
+        for key, text in given.items()
+    }
 
 
 def _decoded(keyword: str, text: str) -> Any:
@@ -224,7 +270,11 @@ def _decoded(keyword: str, text: str) -> Any:
         value = json.loads(text)
     except ValueError:
         return text if keyword in _TEXTS else _WORDS.get(text, text)
-    fits = keyword not in _TEXTS or isinstance(value, str) or (keyword == "type" and is_array(value))
+    fits = (
+        keyword not in _TEXTS
+        or isinstance(value, str)
+        or (keyword == "type" and is_array(value))
+    )
     return value if fits else text
 
 

@@ -21,38 +21,68 @@ _OUTPUT_ONLY = ("parsed_arguments", "parsed", "created_by")
 
 
 _HOSTED = frozenset(
-    {"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call", "mcp_call"}
+    {
+        "web_search_call",
+        "file_search_call",
+        "code_interpreter_call",
+        "image_generation_call",
+        "mcp_call",
+    }
 )
 """Calls that the service runs itself."""
 
 
-def read_calls(response: Any, *, session_id: str = "", context: Any = None) -> list[Call]:
+def read_calls(
+    response: Any, *, session_id: str = "", context: Any = None
+) -> list[Call]:
     """The function calls of a response, in order. A response that is not complete has none that may run."""
-    return _calls(response, session_id, context) if get(response, "status", "completed") == "completed" else []
+    return (
+        _calls(response, session_id, context)
+        if get(response, "status", "completed") == "completed"
+        else []
+    )
 
 
-def read_cut_off(response: Any, *, session_id: str = "", context: Any = None) -> list[Call]:
+def read_cut_off(
+    response: Any, *, session_id: str = "", context: Any = None
+) -> list[Call]:
     """The function calls of a response that was cut off. None may run: the arguments of the last one may end early."""
-    return _calls(response, session_id, context) if get(response, "status", "completed") == "incomplete" else []
+    return (
+        _calls(response, session_id, context)
+        if get(response, "status", "completed") == "incomplete"
+        else []
+    )
 
 
 def read_actions(response: Any) -> list[Any]:
     """The items of a response that wait for an answer and are no function calls, in order."""
     output = get(response, "output", ())
     answered = _answered(output)
-    return [item for item in output if _is_action(item) and get(item, "call_id", item) not in answered]
+    return [
+        item
+        for item in output
+        if _is_action(item) and get(item, "call_id", item) not in answered
+    ]
 
 
 def _is_action(item: Any) -> bool:
     kind = str(get(item, "type", ""))
     if kind == "tool_search_call":
         return bool(get(item, "execution") == "client")
-    return kind.endswith(("_call", "_request")) and kind not in _HOSTED and kind != "function_call"
+    return (
+        kind.endswith(("_call", "_request"))
+        and kind not in _HOSTED
+        and kind != "function_call"
+    )
 
 
 def _answered(output: Any) -> list[Any]:
     """The ids of calls that have their output in the same response: the service ran them."""
-    return [get(item, "call_id") for item in output if str(get(item, "type", "")).endswith("_output")]
+    return [
+        get(item, "call_id")
+        for item in output
+        if str(get(item, "type", "")).endswith("_output")
+    ]
 
 
 def _calls(response: Any, session_id: str, context: Any) -> list[Call]:
@@ -80,7 +110,9 @@ def _name(item: Any) -> str:
     return name if namespace in (None, "", name) else f"{namespace}.{name}"
 
 
-def write_results(results: Iterable[Result], response: Any = None) -> list[dict[str, Any]]:
+def write_results(
+    results: Iterable[Result], response: Any = None
+) -> list[dict[str, Any]]:
     """One `function_call_output` item a result, in order.
 
     The API has no field for failures: an error goes out as a JSON object with `error`. With the response given, the
@@ -93,7 +125,11 @@ def write_results(results: Iterable[Result], response: Any = None) -> list[dict[
     }
     items: list[dict[str, Any]] = []
     for result in results:
-        item = {"type": "function_call_output", "call_id": result.call_id, "output": _output(result)}
+        item = {
+            "type": "function_call_output",
+            "call_id": result.call_id,
+            "output": _output(result),
+        }
         if result.call_id in callers:
             item["caller"] = callers[result.call_id]
         items.append(item)
@@ -124,18 +160,26 @@ def replay(output: Sequence[Any]) -> list[dict[str, Any]]:
     for item in output:
         wire = _input(dict(to_wire(item)))
         if is_array(content := wire.get("content")):
-            wire["content"] = [_input(part) if is_object(part) else part for part in content]
+            wire["content"] = [
+                _input(part) if is_object(part) else part for part in content
+            ]
         items.append(wire)
     return items
 
 
 def _input(fields: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if value is not None and key not in _OUTPUT_ONLY}
+    return {
+        key: value
+        for key, value in fields.items()
+        if value is not None and key not in _OUTPUT_ONLY
+    }
 
 
 def text_of(response: Any) -> str:
     """The model's answer: the text of the messages, without commentary where the model marks it; a refusal too."""
-    messages = [item for item in get(response, "output", ()) if get(item, "type") == "message"]
+    messages = [
+        item for item in get(response, "output", ()) if get(item, "type") == "message"
+    ]
     final = [item for item in messages if get(item, "phase") != "commentary"]
     return "".join(
         str(get(part, "text") or get(part, "refusal", ""))

@@ -41,7 +41,19 @@ from ..calls import Call, Result, fingerprint
 from ..dispatcher import Dispatcher
 from ..errors import LoopError, TurnFailed, UnhandledAction
 from ..sdk import connection_lost, get, status_of
-from ..steps import END, Ask, Close, Invoke, Next, Sleep, Step, Steps, Submitted, asynchronous, synchronous
+from ..steps import (
+    END,
+    Ask,
+    Close,
+    Invoke,
+    Next,
+    Sleep,
+    Step,
+    Steps,
+    Submitted,
+    asynchronous,
+    synchronous,
+)
 from ..turn import CallsReceived, OnEvent, ResultsReady, Turn, run_calls
 
 log = logging.getLogger(__name__)
@@ -135,21 +147,31 @@ def converse(
     messages = None if create is not None or input is None else write_input(input)
     first: Step | None = None
     if create is not None:
-        first = _creation(dispatcher, client, create, input, tools, register is not False)
+        first = _creation(
+            dispatcher, client, create, input, tools, register is not False
+        )
     elif register:
         entries = {"tools": _entries(dispatcher, tools)}
-        yield Invoke(client.beta.agents.sessions.update, {"session_id": worker.session_id, "agent": entries})
+        yield Invoke(
+            client.beta.agents.sessions.update,
+            {"session_id": worker.session_id, "agent": entries},
+        )
     follower = _Follower(worker, messages, first)
     failures = 0
     while True:
         try:
             return (yield from follower.follow())
         except _Lost as lost:
-            error = lost.error or LoopError(f"the stream of session {worker.session_id} keeps ending")
+            error = lost.error or LoopError(
+                f"the stream of session {worker.session_id} keeps ending"
+            )
         failures = 0 if follower.moved else failures
         if not follower.may_reconnect or failures == len(RECONNECT_PAUSES):
             raise error
-        log.info("the stream of session %s ended before its turn did; connecting again", worker.session_id)
+        log.info(
+            "the stream of session %s ended before its turn did; connecting again",
+            worker.session_id,
+        )
         yield from follower.hang_up()
         yield Sleep(RECONNECT_PAUSES[failures])
         failures += 1
@@ -183,13 +205,23 @@ def attend(
         ResultsNotStored: the journal failed; nothing was submitted.
         Whatever the client raises and is no documented condition of the API.
     """
-    worker = _Worker(dispatcher, client, session_id, context, None, on_action, leave=True)
+    worker = _Worker(
+        dispatcher, client, session_id, context, None, on_action, leave=True
+    )
     session = yield from _unchanged(worker.answer_all())
     unhandled = other_actions(session) if on_action is None else []
     if unhandled:
-        kinds = ", ".join(sorted({str(get(action, "type", "")) for action in unhandled}))
-        log.warning("session %s waits for actions that no callback handles: %s", session_id, kinds)
-    return Served(session_id, str(get(session, "status", "")), worker.submitted, unhandled)
+        kinds = ", ".join(
+            sorted({str(get(action, "type", "")) for action in unhandled})
+        )
+        log.warning(
+            "session %s waits for actions that no callback handles: %s",
+            session_id,
+            kinds,
+        )
+    return Served(
+        session_id, str(get(session, "status", "")), worker.submitted, unhandled
+    )
 
 
 def end_turn(dispatcher: Dispatcher, client: Any, /, *, session_id: str) -> Steps[str]:
@@ -200,7 +232,10 @@ def end_turn(dispatcher: Dispatcher, client: Any, /, *, session_id: str) -> Step
     itself; another one when the service did not end it in time; nothing when the session has no turn.
     """
     sessions = client.beta.agents.sessions
-    yield Invoke(sessions.events.create, {"session_id": session_id, "events": [{"type": "agent.session.input.cancel"}]})
+    yield Invoke(
+        sessions.events.create,
+        {"session_id": session_id, "events": [{"type": "agent.session.input.cancel"}]},
+    )
     status = ""
     for pause in (*CANCEL_PAUSES, None):
         turn = yield from _unchanged(_newest_turn(client, session_id))
@@ -281,7 +316,14 @@ class _Worker:
 
     def read(self) -> Steps[Any]:
         """The session as it is now."""
-        return (yield from _request(Invoke(self.client.beta.agents.sessions.retrieve, {"session_id": self.session_id})))
+        return (
+            yield from _request(
+                Invoke(
+                    self.client.beta.agents.sessions.retrieve,
+                    {"session_id": self.session_id},
+                )
+            )
+        )
 
     def answer_all(self) -> Steps[Any]:
         """Answers what the session waits for until it waits for nothing new; gives the session as last read."""
@@ -292,17 +334,25 @@ class _Worker:
 
     def settled(self, session: Any) -> bool:
         """Whether nothing that a session lists is without an answer."""
-        return all(action_key(action) in self.accepted for action in required_actions(session))
+        return all(
+            action_key(action) in self.accepted for action in required_actions(session)
+        )
 
     def answer(self, session: Any) -> Steps[bool]:
         """Answers what a retrieved session waits for and has no answer yet; tells whether there was any."""
         self._forget_connections(session)
         calls = [
             call
-            for call in read_calls(session, session_id=self.session_id, context=self._context)
+            for call in read_calls(
+                session, session_id=self.session_id, context=self._context
+            )
             if call_key(call) not in self.accepted
         ]
-        actions = [action for action in other_actions(session) if action_key(action) not in self.accepted]
+        actions = [
+            action
+            for action in other_actions(session)
+            if action_key(action) not in self.accepted
+        ]
         if self._on_action is None:
             if actions and not self._leave:
                 raise _unhandled(actions, session)
@@ -313,10 +363,14 @@ class _Worker:
                 yield from self._submit(result)
         for action in actions:
             yield from self._reply(action)
-        elsewhere = [call.call_id for call in calls if call_key(call) not in self.accepted]
+        elsewhere = [
+            call.call_id for call in calls if call_key(call) not in self.accepted
+        ]
         if elsewhere:
             log.info(
-                "session %s: waiting for calls that another worker runs: %s", self.session_id, ", ".join(elsewhere)
+                "session %s: waiting for calls that another worker runs: %s",
+                self.session_id,
+                ", ".join(elsewhere),
             )
             yield Sleep(IN_PROGRESS_PAUSE)
         return bool(calls or actions)
@@ -332,7 +386,11 @@ class _Worker:
             self._received.update(map(call_key, new))
             yield from self._tell(CallsReceived(new))
         results = yield from run_calls(calls, None, self._dispatcher)
-        ready = [result for result in results if result.error is None or result.error.code != "in_progress"]
+        ready = [
+            result
+            for result in results
+            if result.error is None or result.error.code != "in_progress"
+        ]
         if ready:
             self.results.update((call_key(result.call), result) for result in ready)
             yield from self._tell(ResultsReady(ready))
@@ -347,13 +405,20 @@ class _Worker:
         pauses = iter(RACE_PAUSES)
         while True:
             variant = "smaller" if key in self._reduced else ""
-            refusal = yield from self._send([write_result(result)], idempotency_key(result, variant))
+            refusal = yield from self._send(
+                [write_result(result)], idempotency_key(result, variant)
+            )
             if refusal is None:
                 break
-            if is_registration_race(refusal, result.call_id) and (pause := next(pauses, None)) is not None:
+            if (
+                is_registration_race(refusal, result.call_id)
+                and (pause := next(pauses, None)) is not None
+            ):
                 yield Sleep(pause)
             elif is_too_large(refusal) and not variant:
-                log.error("the service refused the output of %s for its size", result.name)
+                log.error(
+                    "the service refused the output of %s for its size", result.name
+                )
                 self._reduced.add(key)
                 result = self.results[key] = smaller(result)
             elif (yield from self._gone(key, refusal)):
@@ -362,8 +427,11 @@ class _Worker:
         self.submitted.append(result)
         try:
             yield Submitted([result], self._dispatcher)
-        except Exception:  # the service has the result: the conversation can go on without the note
-            log.exception("the journal cannot note that a result of %s was submitted", result.name)
+        except Exception:
+            # The service has the result: the conversation can go on without the note.
+            log.exception(
+                "the journal cannot note that a result of %s was submitted", result.name
+            )
 
     def _reply(self, action: Any) -> Steps[None]:
         """Asks the callback about an action, once, and sends what it says."""
@@ -372,16 +440,24 @@ class _Worker:
             reply = yield Ask(cast("OnAction", self._on_action), (action,))
             self._replies[key] = _events(reply)
         if events := self._replies[key]:
-            refusal = yield from self._send(events, fingerprint((self.session_id, *key))[:32])
+            refusal = yield from self._send(
+                events, fingerprint((self.session_id, *key))[:32]
+            )
             if refusal is not None and (yield from self._gone(key, refusal)):
                 return
         self.accepted.add(key)
 
     def _send(self, events: list[Any], key: str) -> Steps[Exception | None]:
         """Submits input events; gives the refusal, which may say that nobody waits for them."""
-        request = {"session_id": self.session_id, "events": events, "idempotency_key": key}
+        request = {
+            "session_id": self.session_id,
+            "events": events,
+            "idempotency_key": key,
+        }
         try:
-            yield from _request(Invoke(self.client.beta.agents.sessions.events.create, request))
+            yield from _request(
+                Invoke(self.client.beta.agents.sessions.events.create, request)
+            )
         except _Lost:
             raise
         except Exception as error:
@@ -412,7 +488,11 @@ class _Worker:
     def _forget_connections(self, session: Any) -> None:
         """An environment may be lost again under the same id, so its connection is no answer for good."""
         listed = set(map(action_key, required_actions(session)))
-        for key in [key for key in self._replies if key[0] == ENVIRONMENT_CONNECTION and key not in listed]:
+        for key in [
+            key
+            for key in self._replies
+            if key[0] == ENVIRONMENT_CONNECTION and key not in listed
+        ]:
             del self._replies[key]
             self.accepted.discard(key)
 
@@ -420,7 +500,12 @@ class _Worker:
 class _Follower:
     """Follows one turn to its end, over as many streams as it takes."""
 
-    def __init__(self, worker: _Worker, messages: list[dict[str, Any]] | None, creation: Step | None) -> None:
+    def __init__(
+        self,
+        worker: _Worker,
+        messages: list[dict[str, Any]] | None,
+        creation: Step | None,
+    ) -> None:
         """`messages` are sent once a stream is open; `creation` opens a stream by creating a session with its input."""
         self.may_reconnect = False
         self._worker = worker
@@ -480,13 +565,19 @@ class _Follower:
 
     def _connect(self) -> Steps[None]:
         """Opens a stream. After the first, a service that is down for a moment counts as a lost connection."""
-        request = Invoke(self._sessions.events.stream, {"session_id": self._worker.session_id}, stream=True)
+        request = Invoke(
+            self._sessions.events.stream,
+            {"session_id": self._worker.session_id},
+            stream=True,
+        )
         try:
             self._stream = yield from _request(request)
         except _Lost:
             raise
         except Exception as error:
-            if self.may_reconnect and (status_of(error) == 429 or status_of(error) >= 500):
+            if self.may_reconnect and (
+                status_of(error) == 429 or status_of(error) >= 500
+            ):
                 raise _Lost(error) from error
             raise
         self._whole = not self.may_reconnect
@@ -500,16 +591,18 @@ class _Follower:
         if self._begun:
             return (yield from self._catch_up())
         newest = yield from _newest_turn(self._worker.client, self._worker.session_id)
-        newest_id, active = str(get(newest, "id", "")), newest is not None and not _is_over(newest)
+        newest_id, active = str(
+            get(newest, "id", "")
+        ), newest is not None and not _is_over(newest)
         if self._messages is None:
             if newest is None:
-                raise LoopError(f"session {self._worker.session_id} has no turn to go on with")
+                raise LoopError(
+                    f"session {self._worker.session_id} has no turn to go on with"
+                )
             self._turn_id, self._begun, self._whole = newest_id, True, False
             return (yield from self._catch_up())
-        arrived = self._before not in (
-            None,
-            newest_id,
-        )  # the input that was lost on the way had been taken all the same
+        # The input that was lost on the way had been taken all the same.
+        arrived = self._before not in (None, newest_id)
         if self._before is None:
             self._before, self._steering = newest_id, active
         if arrived or self._steering:
@@ -538,7 +631,9 @@ class _Follower:
             turn = yield from self._turn()
             if _is_over(turn):
                 return turn
-            waiting = bool(required_actions(session)) or get(turn, "status") == "waiting"
+            waiting = (
+                bool(required_actions(session)) or get(turn, "status") == "waiting"
+            )
             if pause is None or not (answered or waiting):
                 break
             yield Sleep(pause)
@@ -551,7 +646,9 @@ class _Follower:
         kind = str(get(event, "type", ""))
         session = get(event, "session")
         if not self._worker.session_id:
-            self._worker.session_id = str(get(session, "id") or get(event, "session_id", ""))
+            self._worker.session_id = str(
+                get(session, "id") or get(event, "session_id", "")
+            )
             self.may_reconnect = bool(self._worker.session_id)
         if self._worker.on_event is not None:
             yield Ask(self._worker.on_event, (event,))
@@ -564,10 +661,13 @@ class _Follower:
         elif kind == "agent.session.failed":
             raise self._session_failed(session)
         elif kind == "agent.session.idle" and self._turn_id:
-            turn = yield from self._turn()  # an idle may be older than the turn, so it is only a reason to look
+            # An idle may be older than the turn, so it is only a reason to look.
+            turn = yield from self._turn()
             return turn if _is_over(turn) else None
         elif kind == "agent.session.budget_reached" and not self._turn_id:
-            raise TurnFailed("failed", "budget_reached", "the session's budget is used up", session)
+            raise TurnFailed(
+                "failed", "budget_reached", "the session's budget is used up", session
+            )
         elif kind == "error":
             self._error = get(event, "error")  # the event of what failed comes next
         return None
@@ -577,7 +677,11 @@ class _Follower:
         if turn is not None and get(turn, "subagent_id") is None:
             turn_id = str(get(event, "turn_id") or get(turn, "id", ""))
             created = kind == f"{_TURN_EVENT}created"
-            if self._begun and turn_id != self._before and (not self._turn_id or (created and self._steering)):
+            if (
+                self._begun
+                and turn_id != self._before
+                and (not self._turn_id or (created and self._steering))
+            ):
                 self._turn_id, self._steering = turn_id, False
             if turn_id == self._turn_id and kind.removeprefix(_TURN_EVENT) in _OVER:
                 return turn
@@ -637,18 +741,39 @@ class _Follower:
         status = str(get(turn, "status", ""))
         if status == "failed":
             error = get(turn, "error") or self._error
-            raise TurnFailed(status, str(get(error, "code", "")), str(get(error, "message", "")), turn)
-        said = [item for item in self._said.values() if get(item, "turn_id", self._turn_id) == self._turn_id]
+            raise TurnFailed(
+                status,
+                str(get(error, "code", "")),
+                str(get(error, "message", "")),
+                turn,
+            )
+        said = [
+            item
+            for item in self._said.values()
+            if get(item, "turn_id", self._turn_id) == self._turn_id
+        ]
         if not (self._whole and said):
             said = yield from self._items()
         calls = list(self._worker.results.values())
         session_id = self._worker.session_id
         steps = self._worker.batches + 1
-        return Turn(answer_of(said), calls, raw=turn, status=status, steps=steps, session_id=session_id)
+        return Turn(
+            answer_of(said),
+            calls,
+            raw=turn,
+            status=status,
+            steps=steps,
+            session_id=session_id,
+        )
 
     def _items(self) -> Steps[list[Any]]:
         """All items of the turn, oldest first."""
-        request = {"turn_id": self._turn_id, "session_id": self._worker.session_id, "order": "asc", "limit": 100}
+        request = {
+            "turn_id": self._turn_id,
+            "session_id": self._worker.session_id,
+            "order": "asc",
+            "limit": 100,
+        }
         return (yield from _pages(self._sessions.turns.items.list, request))
 
     def _session_failed(self, session: Any) -> TurnFailed:
@@ -698,7 +823,9 @@ def _joined(*lists: Iterable[Any]) -> list[Any]:
     """Lists of tools as one, with one `tool_search` at most."""
     joined: list[Any] = []
     for tool in (tool for tools in lists for tool in tools):
-        if get(tool, "type") != "tool_search" or not any(get(other, "type") == "tool_search" for other in joined):
+        if get(tool, "type") != "tool_search" or not any(
+            get(other, "type") == "tool_search" for other in joined
+        ):
             joined.append(tool)
     return joined
 
@@ -706,12 +833,16 @@ def _joined(*lists: Iterable[Any]) -> list[Any]:
 def _newest_turn(client: Any, session_id: str) -> Steps[Any]:
     """The last turn of the root agent; None where there is none."""
     request = {"session_id": session_id, "order": "desc", "limit": 20}
-    roots = yield from _pages(client.beta.agents.sessions.turns.list, request, until=_is_root)
+    roots = yield from _pages(
+        client.beta.agents.sessions.turns.list, request, until=_is_root
+    )
     return roots[-1] if roots and _is_root(roots[-1]) else None
 
 
 def _pages(
-    function: Callable[..., Any], request: dict[str, Any], until: Callable[[Any], bool] | None = None
+    function: Callable[..., Any],
+    request: dict[str, Any],
+    until: Callable[[Any], bool] | None = None,
 ) -> Steps[list[Any]]:
     """The entries of a list over its pages, as far as the first one that `until` accepts."""
     entries: list[Any] = []

@@ -59,7 +59,13 @@ class RegistrationFailed(RegistrationError):
     """
 
     def __init__(
-        self, operation: str, name: str, tool_id: str, status: str, errors: Sequence[str], done: Registered
+        self,
+        operation: str,
+        name: str,
+        tool_id: str,
+        status: str,
+        errors: Sequence[str],
+        done: Registered,
     ) -> None:
         self.operation = operation
         self.name = name
@@ -68,7 +74,9 @@ class RegistrationFailed(RegistrationError):
         self.errors = tuple(errors)
         self.done = done
         reasons = "; ".join(errors) or "no reason given"
-        super().__init__(f"could not {operation} the tool {name!r} ({tool_id or 'no id'}): {status}: {reasons}")
+        super().__init__(
+            f"could not {operation} the tool {name!r} ({tool_id or 'no id'}): {status}: {reasons}"
+        )
 
 
 __all__ = ["Registered", "RegistrationError", "RegistrationFailed", "ToolConflict"]

@@ -76,19 +76,40 @@ def registration(
         LookupError: the package was built without this target.
         Whatever the client raises.
     """
-    work = _Work(client, agent_id, compartment_id, owner or dispatcher.package_name, timeout, poll, pause)
-    wanted = {str(entry["toolConfig"]["function"]["name"]): entry for entry in dispatcher.payload(TARGET)}
+    work = _Work(
+        client,
+        agent_id,
+        compartment_id,
+        owner or dispatcher.package_name,
+        timeout,
+        poll,
+        pause,
+    )
+    wanted = {
+        str(entry["toolConfig"]["function"]["name"]): entry
+        for entry in dispatcher.payload(TARGET)
+    }
     tools = yield from work.tools()
     for tool in tools:
-        if _name(tool) in wanted and _state(tool) in ("ACTIVE", *_UNDER_WAY) and not work.owns(tool):
-            raise ToolConflict(_name(tool), _id(tool), str(_tags(tool).get(TAG, "")), work.owner)
+        if (
+            _name(tool) in wanted
+            and _state(tool) in ("ACTIVE", *_UNDER_WAY)
+            and not work.owns(tool)
+        ):
+            raise ToolConflict(
+                _name(tool), _id(tool), str(_tags(tool).get(TAG, "")), work.owner
+            )
     ours: dict[str, Any] = {}
     stale: list[Any] = []
     for tool in tools:
         if not work.owns(tool):
             continue
         tool = yield from work.settled(tool)
-        if _state(tool) == "ACTIVE" and _name(tool) in wanted and _name(tool) not in ours:
+        if (
+            _state(tool) == "ACTIVE"
+            and _name(tool) in wanted
+            and _name(tool) not in ours
+        ):
             ours[_name(tool)] = tool
         elif _state(tool) in ("ACTIVE", "FAILED"):
             stale.append(tool)
@@ -134,17 +155,28 @@ class _Work:
     def tools(self) -> Steps[list[Any]]:
         """All tools of the agent that are not gone, from every page of the list."""
         tools: list[Any] = []
-        query: dict[str, Any] = {"agent_id": self.agent_id, "compartment_id": self.compartment_id}
+        query: dict[str, Any] = {
+            "agent_id": self.agent_id,
+            "compartment_id": self.compartment_id,
+        }
         while True:
             response = yield Invoke(self.client.list_tools, query)
-            tools += [tool for tool in get(response.data, "items", ()) if _state(tool) not in ("DELETING", "DELETED")]
+            tools += [
+                tool
+                for tool in get(response.data, "items", ())
+                if _state(tool) not in ("DELETING", "DELETED")
+            ]
             page = get(response, "next_page")
             if page is None:
                 break
             query["page"] = page
         for i, tool in enumerate(tools):
-            if get(tool, "tool_config") is None:  # a summary that leaves out what has to be compared
-                tools[i] = (yield Invoke(self.client.get_tool, {"tool_id": _id(tool)})).data
+            if (
+                get(tool, "tool_config") is None
+            ):  # a summary that leaves out what has to be compared
+                tools[i] = (
+                    yield Invoke(self.client.get_tool, {"tool_id": _id(tool)})
+                ).data
         return tools
 
     def settled(self, tool: Any) -> Steps[Any]:
@@ -156,7 +188,9 @@ class _Work:
             tool = (yield Invoke(self.client.get_tool, {"tool_id": _id(tool)})).data
             if _state(tool) not in _UNDER_WAY:
                 return tool
-        raise self._failure("update", _name(tool), _id(tool), _state(tool), [self._late()])
+        raise self._failure(
+            "update", _name(tool), _id(tool), _state(tool), [self._late()]
+        )
 
     def create(self, name: str, entry: Mapping[str, Any]) -> Steps[None]:
         models = _models()
@@ -166,7 +200,9 @@ class _Work:
             freeform_tags={TAG: self.owner},
             **_fields(models, entry),
         )
-        response = yield from self._change(self.client.create_tool, {"create_tool_details": details})
+        response = yield from self._change(
+            self.client.create_tool, {"create_tool_details": details}
+        )
         tool_id = _id(response.data)
         yield from self._ended("create", name, tool_id, response)
         self.done.created.append(name)
@@ -175,7 +211,9 @@ class _Work:
     def update(self, name: str, tool: Any, entry: Mapping[str, Any]) -> Steps[None]:
         models = _models()
         # The tags go along as they are: a tool that lost its owner's tag would never be touched again.
-        details = models.UpdateToolDetails(freeform_tags=dict(_tags(tool)), **_fields(models, entry))
+        details = models.UpdateToolDetails(
+            freeform_tags=dict(_tags(tool)), **_fields(models, entry)
+        )
         arguments = {"tool_id": _id(tool), "update_tool_details": details}
         response = yield from self._change(self.client.update_tool, arguments)
         yield from self._ended("update", name, _id(tool), response)
@@ -183,11 +221,15 @@ class _Work:
         self.done.ids[name] = _id(tool)
 
     def remove(self, tool: Any) -> Steps[None]:
-        response = yield from self._change(self.client.delete_tool, {"tool_id": _id(tool)})
+        response = yield from self._change(
+            self.client.delete_tool, {"tool_id": _id(tool)}
+        )
         yield from self._ended("remove", _name(tool), _id(tool), response)
         self.done.removed.append(_name(tool))
 
-    def _change(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Steps[Any]:
+    def _change(
+        self, function: Callable[..., Any], arguments: Mapping[str, Any]
+    ) -> Steps[Any]:
         """Asks for a change, again while the agent is still busy with the one before."""
         gaps = self._gaps()
         while True:
@@ -200,11 +242,15 @@ class _Work:
                     raise
             yield Sleep(gap)
 
-    def _ended(self, operation: str, name: str, tool_id: str, response: Any) -> Steps[None]:
+    def _ended(
+        self, operation: str, name: str, tool_id: str, response: Any
+    ) -> Steps[None]:
         """Waits until a change has been carried out."""
         work_request = get(response, "headers", {}).get("opc-work-request-id")
         if work_request is not None:
-            yield from self._work_request_ended(operation, name, tool_id, str(work_request))
+            yield from self._work_request_ended(
+                operation, name, tool_id, str(work_request)
+            )
         elif operation != "remove":
             tool = (yield Invoke(self.client.get_tool, {"tool_id": tool_id})).data
             tool = yield from self.settled(tool)
@@ -213,11 +259,17 @@ class _Work:
         if self.pause > 0:
             yield Sleep(self.pause)
 
-    def _work_request_ended(self, operation: str, name: str, tool_id: str, work_request: str) -> Steps[None]:
+    def _work_request_ended(
+        self, operation: str, name: str, tool_id: str, work_request: str
+    ) -> Steps[None]:
         status = ""
         for gap in self._gaps():
             yield Sleep(gap)
-            request = (yield Invoke(self.client.get_work_request, {"work_request_id": work_request})).data
+            request = (
+                yield Invoke(
+                    self.client.get_work_request, {"work_request_id": work_request}
+                )
+            ).data
             status = str(get(request, "status", ""))
             if status == "SUCCEEDED":
                 return
@@ -232,13 +284,20 @@ class _Work:
         try:
             while True:
                 response = yield Invoke(self.client.list_work_request_errors, query)
-                errors += [f"{get(e, 'code', '')}: {get(e, 'message', '')}" for e in get(response.data, "items", ())]
+                errors += [
+                    f"{get(e, 'code', '')}: {get(e, 'message', '')}"
+                    for e in get(response.data, "items", ())
+                ]
                 page = get(response, "next_page")
                 if page is None:
                     return errors
                 query["page"] = page
         except Exception as error:  # that the work request failed is what counts
-            log.warning("the errors of the work request %s cannot be read", work_request, exc_info=True)
+            log.warning(
+                "the errors of the work request %s cannot be read",
+                work_request,
+                exc_info=True,
+            )
             return [*errors, f"its errors cannot be read: {type(error).__name__}"]
 
     def _gaps(self) -> Iterator[float]:
@@ -254,7 +313,9 @@ class _Work:
     def _late(self) -> str:
         return f"no end after {self.timeout:g} seconds"
 
-    def _failure(self, operation: str, name: str, tool_id: str, status: str, errors: list[str]) -> RegistrationFailed:
+    def _failure(
+        self, operation: str, name: str, tool_id: str, status: str, errors: list[str]
+    ) -> RegistrationFailed:
         return RegistrationFailed(operation, name, tool_id, status, errors, self.done)
 
 
@@ -294,13 +355,21 @@ def _differs(tool: Any, entry: Mapping[str, Any], exact: bool) -> bool:
 
 def _function(tool: Any) -> Any:
     config = get(tool, "tool_config")
-    return get(config, "function") if get(config, "tool_config_type") == _FUNCTION_CONFIG else None
+    return (
+        get(config, "function")
+        if get(config, "tool_config_type") == _FUNCTION_CONFIG
+        else None
+    )
 
 
 def _name(tool: Any) -> str:
     """The name of a tool's function; of a tool of another kind its display name, in brackets, which no function has."""
     function = _function(tool)
-    return str(get(function, "name")) if function is not None else f"({get(tool, 'display_name', '')})"
+    return (
+        str(get(function, "name"))
+        if function is not None
+        else f"({get(tool, 'display_name', '')})"
+    )
 
 
 def _id(tool: Any) -> str:
