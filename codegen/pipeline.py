@@ -130,7 +130,9 @@ def _build(
         known_model=_known_models(project, lock, digests),
         exists=lambda path: os.path.lexists(project.output / path),
     )
-    report.add(*emitted.diagnostics)
+    told = {(found.code, found.file, found.pointer) for found in report.diagnostics}
+    # Where a pass has said what is wrong with a default, the model need not say so again.
+    report.add(*(found for found in emitted.diagnostics if (found.code, found.file, found.pointer) not in told))
     records = {
         tool.name: ToolRecord(sources[tool.name], tool.names.module, digests[tool.name])
         for tool in catalog

@@ -385,7 +385,7 @@ class Possibilities:
         key = tuple(rest for _, rest in layouts if rest is not None)
         verdict = self._inside(key)
         if not verdict.kinds:
-            allowed = f"only {positions} can be" if positions else "no item can be"
+            allowed = f"only {positions} can be valid" if positions else "no item can be valid"
             text = f"{_name(cause)} asks for {_items(least)} and {allowed}"
             yield Reason(k.ARRAY, text, cause, "mend the schema of the items", key)
         elif any(schema.get("uniqueItems") is True for _, schema in held.schemas):

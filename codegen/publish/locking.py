@@ -18,6 +18,9 @@ from codegen.publish.errors import FolderError
 from codegen.publish.switch import Recovery, recover
 from codegen.publish.tree import digest
 
+ATTEMPTS = 1000
+"""How often a missing folder is made before it is clear that it is not other builds that take it away again."""
+
 
 @contextlib.contextmanager
 def locked(
@@ -32,10 +35,12 @@ def locked(
     root = Path(os.path.realpath(directory))
     made: list[Path] = []
     descriptor = -1
+    attempts = 0
     try:
         while descriptor < 0 and (root.is_dir() or not shared):
+            attempts += 1
             if not shared:
-                made += _make(root)
+                made += _make(root, patient=attempts < ATTEMPTS)
             descriptor = _take(root, shared, waiting)
         yield Recovery.NONE if shared else recover(root)
     finally:
@@ -47,7 +52,7 @@ def locked(
             _release(descriptor)
 
 
-def _make(root: Path) -> list[Path]:
+def _make(root: Path, *, patient: bool) -> list[Path]:
     """Makes `root` and what is missing above it; returns the folders that were made, outermost first."""
     missing: list[Path] = []
     folder = root
@@ -60,9 +65,9 @@ def _make(root: Path) -> list[Path]:
             folder.mkdir()
         except FileExistsError:
             continue  # another build was quicker
-        except FileNotFoundError:
-            break  # another build took the folder above away again; the caller tries once more
         except OSError as error:
+            if patient and isinstance(error, FileNotFoundError):
+                break  # another build took the folder above away again; the caller tries once more
             raise FolderError(str(folder), "make", error) from error
         made.append(folder)
     return made

@@ -15,6 +15,9 @@ from codegen.specs.source import Problems
 from codegen.specs.string_map import from_string_map
 from codegen.specs.tool import Effect, Schema
 
+_OTHER_TYPES = ("null", "boolean", "integer", "number", "string", "array")
+"""The types that exclude an object. A type that is none at all is left to the checks of the schema."""
+
 
 @dataclass(frozen=True, slots=True)
 class Definition:
@@ -187,7 +190,7 @@ class _Reading:
     def _check_root(self, schema: dict[str, Any], pointer: str) -> None:
         kind = schema.get("type")
         kinds = kind if isinstance(kind, list) else [kind]
-        if "type" in schema and all(isinstance(name, str) for name in kinds) and "object" not in kinds:
+        if "type" in schema and all(name in _OTHER_TYPES for name in kinds):
             shown = ", ".join(str(name) for name in kinds)
             hint = 'wrap the value: {"type": "object", "properties": {"value": …}}'
             message = f"arguments are always an object, and the schema asks for {shown}"

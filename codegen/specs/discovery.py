@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from codegen.diagnostics import Report
-from codegen.specs.source import SUFFIXES, absolute, display_path, problem
+from codegen.specs.source import SUFFIXES, absolute, display_path, is_spec_name, problem
 
 LOCK: Final = "toolgen.lock"
 """The file that marks a folder which toolgen wrote."""
@@ -43,7 +43,7 @@ def discover(paths: Sequence[Path], report: Report, *, base: Path | None = None)
                 take(file)
         elif not path.exists():
             report.add(problem("file-not-found", shown, "there is no such file or folder"))
-        elif not path.name.endswith(SUFFIXES):
+        elif not is_spec_name(path.name):
             message = f"a spec file ends in {', '.join(SUFFIXES)}"
             report.add(problem("file-not-found", shown, message, "rename the file, or name the folder of the specs"))
         else:
@@ -71,12 +71,12 @@ def _files_below(folder: Path, report: Report, shown: str) -> Iterator[Path]:
             continue
         kinds = [(entry, _kind(entry)) for entry in entries]
         for entry, kind in kinds:
-            if entry.name.endswith(SUFFIXES):
+            if is_spec_name(entry.name):
                 if kind == "file":
                     yield Path(entry.path)
                 elif kind is None:
                     where = f"{shown}/{os.path.relpath(entry.path, folder)}"
-                    report.add(problem("file-not-found", where, "the link leads to no file"))
+                    report.add(problem("file-not-found", where, "there is no file here that can be read"))
         stack.extend(entry.path for entry, kind in reversed(kinds) if kind == "folder")
 
 

@@ -24,7 +24,7 @@ from codegen.schema.pointers import join, tokens
 from codegen.specs.documents import Document, Library
 from codegen.specs.faults import nearest, quoted
 from codegen.specs.resources import FILE, Failure, Place, Resources, schema_around
-from codegen.specs.source import SUFFIXES
+from codegen.specs.source import SUFFIXES, is_spec_name
 from codegen.specs.uris import fragment_of, has_scheme, pointer_fragment, resolve_uri
 
 _BUILT_IN: Final = re.compile(r"https?://json-schema\.org/draft/(?:2019-09|2020-12)/meta/[a-z-]+")
@@ -238,10 +238,10 @@ class _Bundle:
             hint = "a spec may refer to files below the folders that are built"
             return Failure("remote-reference", f"{quoted(reference)} leads out of the spec folder", hint)
         file = Path(location)
-        if not file.is_file() or file.suffix not in SUFFIXES:
+        if not file.is_file() or not is_spec_name(file.name):
             message = f"{quoted(reference)} leads to no file of schemas ({', '.join(SUFFIXES)})"
             names = sorted(other.name for other in file.parent.iterdir()) if file.parent.is_dir() else []
-            near = nearest(file.name, [name for name in names if name.endswith(SUFFIXES)])
+            near = nearest(file.name, [name for name in names if is_spec_name(name)])
             return Failure("unresolved-reference", message, f"did you mean {quoted(near)}?" if near else "")
         document = self._library.refer(location)
         if document is None:

@@ -14,7 +14,12 @@ from codegen.specs.faults import Parsed
 from codegen.specs.json_reader import json_lines, read_json
 
 SUFFIXES: Final = (".json", ".yaml", ".yml")
-"""How the names of spec files end."""
+"""How the names of spec files end, in any case of letters."""
+
+
+def is_spec_name(name: str) -> bool:
+    """Whether a file of this name is a spec file."""
+    return name.lower().endswith(SUFFIXES)
 
 
 class SourceFile:
@@ -44,7 +49,7 @@ class SourceFile:
 
     @property
     def is_yaml(self) -> bool:
-        return self.path.endswith((".yaml", ".yml"))
+        return self.path.lower().endswith((".yaml", ".yml"))
 
     def parse(self) -> Parsed:
         """The value of the text, by the rules of the file's suffix."""

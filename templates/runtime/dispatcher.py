@@ -146,7 +146,7 @@ class Dispatcher:
         problems: list[str] = []
         for name in self._names:
             try:
-                self.tool(name).load()
+                self.tool(name).check()
             except HandlerMissing as error:
                 problems.append(str(error))
             except (
@@ -344,7 +344,7 @@ def _refused(call: Call, error: BaseException) -> Result:
         reason = "its model refused arguments that its schema accepts, which is a fault of toolgen"
     else:
         reason = "before or after its handler"
-    log.error("the call of %s failed: %s", call.name, reason, exc_info=error)
+    log.error("the call of %s failed: %s", call.label, reason, exc_info=error)
     return failed(call)
 
 

@@ -639,7 +639,7 @@ class TestJournal:
     def test_without_a_session_nothing_runs(
         self, converse: Any, add: Any, dispatcher: Any, journal: Any, town: Town
     ) -> None:
-        with pytest.raises(ValueError, match="needs session_id"):
+        with pytest.raises(ValueError, match="give session_id"):
             converse(add(step(weather()), say("done")), with_dispatcher=dispatcher.with_journal(journal))
         assert town.asked == []
 

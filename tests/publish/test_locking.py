@@ -204,3 +204,8 @@ def test_where_folders_cannot_be_locked_a_file_elsewhere_is(tmp_path: Path, monk
     assert said == ["first", "other"]
     (file,) = tmp_path.iterdir()
     assert file.name.startswith("toolgen-")
+
+
+def test_a_place_that_takes_no_folders_is_an_error_and_no_endless_wait() -> None:
+    with pytest.raises(FolderError, match="cannot make /proc/toolgen"), locked(Path("/proc/toolgen/generated")):
+        pass

@@ -483,14 +483,14 @@ class TestOutput:
         assert good.output == '{"total":5}'
         bad = await dispatcher(total=lambda args, call: {"total": "5 secrets"}).execute(call("total"))
         assert bad.error.code == "unserializable_output"
-        assert bad.error.message.endswith("the output does not fit the spec's returns at /total: type")
+        assert bad.error.message.endswith("the output does not fit the spec's returns at /total: expected a number")
         assert [str(issue) for issue in bad.error.issues] == ['/total: expected a number, got "5 secrets"']
         assert "secrets" not in caplog.text
 
     async def test_text_is_held_against_returns_too(self, dispatcher: Make, call: Make) -> None:
         assert (await dispatcher(name=lambda args, call: "Ada").execute(call("name"))).output == "Ada"
         bad = await dispatcher(name=lambda args, call: 5).execute(call("name"))
-        assert bad.error.message.endswith("the output does not fit the spec's returns: type")
+        assert bad.error.message.endswith("the output does not fit the spec's returns: expected a string")
 
     async def test_models_of_the_result(self, dispatcher: Make, call: Make, tools: ModuleType) -> None:
         total = importlib.import_module(f"{tools.__name__}.models.total")

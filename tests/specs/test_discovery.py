@@ -17,8 +17,8 @@ def names(paths: list[Path], root: Path, report: Report | None = None) -> list[s
 
 
 def test_folders_are_searched_at_any_depth_in_order(write: Write) -> None:
-    root = write({"b/z.yml": "", "a.json": "", "b/c/d.yaml": "", "B.json": "", "notes.txt": "", "x.json.bak": ""})
-    assert names([root], root) == ["B.json", "a.json", "b/c/d.yaml", "b/z.yml"]
+    root = write({"b/z.yml": "", "a.json": "", "b/c/d.yaml": "", "B.JSON": "", "notes.txt": "", "x.json.bak": ""})
+    assert names([root], root) == ["B.JSON", "a.json", "b/c/d.yaml", "b/z.yml"]
 
 
 def test_hidden_entries_and_outputs_of_toolgen_are_skipped(write: Write) -> None:
