@@ -95,7 +95,7 @@ def compile_package(project: Project, report: Report, base: Path) -> Package | N
             tools.setdefault(name, tool)
             sources.setdefault(name, selection.kept[name].source)
         inputs = {**_inputs_of(lock.manifest, selection.kept), **inputs}
-    catalog = Catalog(tuple(tools[name] for name in sorted(tools)))
+    catalog = Catalog(tuple(tools[name] for name in sorted(tools)), read.faulty)
     return _build(project, catalog, sources, inputs, selection.roots, lock, report)
 
 

@@ -1,6 +1,6 @@
 """The three example conversations, from specs to answers, through the vendors' own clients.
 
-Builds `specs/` into a scratch folder, puts the handlers of `examples/handlers/` into it, starts the simulator, and plays
+Builds `specs/` into a scratch folder, puts the handlers of `examples/handlers/` in it, starts the simulator, and plays
 a conversation on each API. Everything is real but the model: the simulator plays its part, as `examples/scenarios.yaml`
 says, and refuses what the service would refuse. Ends with exit code 0 only if everything went as expected.
 

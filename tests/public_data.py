@@ -59,7 +59,7 @@ class Group:
     @property
     def asserts_format(self) -> bool:
         """Whether the verdicts hold only where `format` is asserted."""
-        return self.file.startswith("optional/format")
+        return self.file.startswith("optional/format/")
 
 
 @dataclass(frozen=True)

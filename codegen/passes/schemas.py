@@ -23,6 +23,10 @@ from codegen.specs.tool import Catalog, Tool
 
 def check_schemas(catalog: Catalog, report: Report) -> Catalog:
     """The catalog without the tools whose schemas do not compile; each of those is reported."""
+    for tool in catalog.faulty:
+        report.add(*_faults(tool, "parameters", tool.parameters))
+        if tool.returns is not None:
+            report.add(*_faults(tool, "returns", tool.returns))
     sound: list[Tool] = []
     for tool in catalog:
         problems = [*_check(tool, "parameters", tool.parameters)]
@@ -41,8 +45,14 @@ def _check(tool: Tool, part: str, schema: Any) -> Iterator[Diagnostic]:
     except jsonschema_rs.ReferencingError as error:
         yield tool.problem("unresolved-reference", f"a reference leads nowhere: {error}", part=part)
     except (jsonschema_rs.ValidationError, ValueError) as error:
-        explained = [*_explain(tool, part, schema)] or [*_bad_patterns(tool, part, schema)]
-        yield from explained or [tool.problem("schema-invalid", f"the schema does not compile: {error}", part=part)]
+        yield from _faults(tool, part, schema) or [
+            tool.problem("schema-invalid", f"the schema does not compile: {error}", part=part)
+        ]
+
+
+def _faults(tool: Tool, part: str, schema: Any) -> list[Diagnostic]:
+    """All that can be told of why a schema does not compile."""
+    return [*_explain(tool, part, schema), *_bad_patterns(tool, part, schema)]
 
 
 def _with_dialect(schema: Any, dialect: str) -> Any:

@@ -69,13 +69,15 @@ class _Reading:
 
     def __init__(self, library: Library, report: Report) -> None:
         self.tools: dict[str, Tool] = {}
+        self._faulty: list[Tool] = []
         self._first: dict[str, tuple[SourceFile, str]] = {}
         self._library = library
         self._report = report
         self._resources = {dialect: Resources(dialect) for dialect in URIS}
 
     def catalog(self) -> Catalog:
-        return Catalog(tuple(self.tools[name] for name in sorted(self.tools)), self._library.inputs)
+        tools = tuple(self.tools[name] for name in sorted(self.tools))
+        return Catalog(tools, tuple(self._faulty), self._library.inputs)
 
     def take(self, definition: Definition, document: Document) -> None:
         problems = Problems(document.source, self._report)
@@ -95,6 +97,10 @@ class _Reading:
         parameters = self._bundled(definition, "parameters", definition.parameters, document, dialect)
         returns = self._bundled(definition, "returns", definition.returns, document, dialect)
         if parameters is None or returns is None:
+            as_written = Tool(
+                definition.name, definition.description, definition.parameters, definition.returns, dialect, origin
+            )
+            self._faulty.append(as_written)
             return
         moved = {f"parameters{pointer}": place for pointer, place in parameters.moved.items()}
         moved |= {f"returns{pointer}": place for pointer, place in returns.moved.items()}

@@ -131,6 +131,9 @@ class Catalog:
     """All tools of one build, sorted by wire name."""
 
     tools: tuple[Tool, ...]
+    faulty: tuple[Tool, ...] = ()
+    """Tools whose references lead nowhere, which is reported. They are no part of the catalog; they are kept so that
+    what else is wrong with them is found in the same run."""
     inputs: Mapping[str, str] = field(default_factory=dict)
     """Every file that was read, as it is shown to people, with the SHA-256 of its bytes."""
 

@@ -40,6 +40,17 @@ class Call:
     context: Any = None
 
     @property
+    def label(self) -> str:
+        """The call for people and logs: its tool and its ids, none of its arguments."""
+        ids = (
+            ("call", self.call_id),
+            ("turn", self.turn_id),
+            ("session", self.session_id),
+        )
+        known = ", ".join(f"{word} {value}" for word, value in ids if value)
+        return f"{self.name} ({known})" if known else self.name
+
+    @property
     def idempotency_key(self) -> str:
         """A key for other systems that is the same for every attempt at this call, in any process."""
         return fingerprint((self.session_id, self.turn_id, self.call_id))[:32]
@@ -47,10 +58,15 @@ class Call:
 
 @dataclass(slots=True)
 class CallError:
-    """Why a call has no output. `code` is one of design section 6.8, `message` is what the model reads."""
+    """Why a call has no output."""
 
     code: str
+    """`unknown_tool`, `invalid_json`, `invalid_arguments`, `not_approved`, `handler_error`,
+    `timeout`, `cancelled`, `not_implemented`, `unserializable_output`, `output_too_large`;
+    with a journal also `call_conflict`, `in_progress`, `outcome_unknown` and
+    `journal_unavailable`."""
     message: str
+    """What the model reads."""
     issues: tuple[Issue, ...] = ()
 
     def as_json(self) -> dict[str, str]:

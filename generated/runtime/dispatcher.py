@@ -147,7 +147,7 @@ class Dispatcher:
         problems: list[str] = []
         for name in self._names:
             try:
-                self.tool(name).load()
+                self.tool(name).check()
             except HandlerMissing as error:
                 problems.append(str(error))
             except (
@@ -249,8 +249,6 @@ class Dispatcher:
         if self._journal is not None:
             for call in calls:
                 key_of(call)
-        if len(calls) == 1:
-            return [await self.execute(calls[0])]
         slots = asyncio.Semaphore(self._concurrency)
 
         async def one(call: Call) -> Result:
@@ -274,8 +272,7 @@ class Dispatcher:
 
     def execute_sync(self, call: Call) -> Result:
         """`execute` for services without an event loop: runs on one private loop thread."""
-        with self._pool.lending():
-            return self._loop_thread.run(self.execute(call))
+        return self.execute_all_sync([call])[0]
 
     def execute_all_sync(self, calls: Iterable[Call]) -> list[Result]:
         """`execute_all` for services without an event loop."""
@@ -348,7 +345,7 @@ def _refused(call: Call, error: BaseException) -> Result:
         reason = "its model refused arguments that its schema accepts, which is a fault of toolgen"
     else:
         reason = "before or after its handler"
-    log.error("the call of %s failed: %s", call.name, reason, exc_info=error)
+    log.error("the call of %s failed: %s", call.label, reason, exc_info=error)
     return failed(call)
 
 

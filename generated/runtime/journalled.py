@@ -79,7 +79,7 @@ async def execute_once(
             refusal = await runner.approve(call)
             begun = await _begin(journal, key, digest)
     except Exception:
-        log.exception("the journal cannot store the intent of %s", call.name)
+        log.exception("the journal cannot store the intent of %s", call.label)
         return Result(
             call,
             error=CallError(
@@ -107,7 +107,7 @@ async def execute_once(
     try:
         await _completed(journal.finish(key, to_record(result)))
     except Exception:
-        log.exception("the journal cannot store the result of %s", call.name)
+        log.exception("the journal cannot store the result of %s", call.label)
         # Else it would count as running for as long as this process lives.
         await _release(journal, key, ran=True)
         message = "The call was run, but its result cannot be kept."

@@ -22,6 +22,9 @@ from .values import characters
 
 log = logging.getLogger(__name__)
 
+LONGEST_MESSAGE = 100_000
+"""Characters of a `ToolError` that are passed on; every API takes as many."""
+
 
 class Runner:
     """Runs handlers for a dispatcher and makes a result of whatever comes of it."""
@@ -84,7 +87,7 @@ class Runner:
         except UnserializableOutput as error:
             log.error(
                 "the output of %s cannot be sent: %s",
-                call.name,
+                call.label,
                 error,
                 exc_info=error.__cause__,
             )
@@ -99,7 +102,7 @@ class Runner:
         except ToolError as error:  # raised by a generator that the handler returned
             return _ended_badly(call, error, None)
         except Exception:
-            log.exception("writing the output of %s failed", call.name)
+            log.exception("writing the output of %s failed", call.label)
             message = "The tool ran, but its output cannot be sent."
             return Result(
                 call, error=CallError("unserializable_output", message), ran=True
@@ -116,7 +119,7 @@ class Runner:
         ask = self.hooks.approve if self.hooks else None
         if ask is None:
             log.warning(
-                "the tool %s needs approval and no approve hook is set", call.name
+                "the tool %s needs approval and no approve hook is set", call.label
             )
             return _refused(
                 call, "This call needs approval and nobody can give it here."
@@ -128,7 +131,7 @@ class Runner:
         except BaseException as error:
             if concerns_the_caller(error):
                 raise
-            log.error("the approve hook failed for %s", call.name, exc_info=error)
+            log.error("the approve hook failed for %s", call.label, exc_info=error)
             return _refused(call, "This call needs approval, and asking for it failed.")
         return None if answer is True else _refused(call, "This call was not approved.")
 
@@ -144,7 +147,7 @@ class Runner:
         except BaseException as error:
             if concerns_the_caller(error):
                 raise
-            log.error("the reconcile hook failed for %s", call.name, exc_info=error)
+            log.error("the reconcile hook failed for %s", call.label, exc_info=error)
             return Unknown()
         if isinstance(answer, (Done, NotDone, Unknown)):
             return answer
@@ -206,12 +209,14 @@ def _ended_badly(call: Call, error: BaseException, timeout: float | None) -> Res
     """The result of a handler that raised."""
     if isinstance(error, ToolError):
         message = characters(str(error)) or "The tool failed."
+        if len(message) > LONGEST_MESSAGE:
+            message = message[:LONGEST_MESSAGE] + "…"
         return Result(call, error=CallError("handler_error", message), ran=True)
     if isinstance(error, TookTooLong):
         if error.__cause__ is not None:
             log.error(
                 "the handler of %s failed when its time was over",
-                call.name,
+                call.label,
                 exc_info=error.__cause__,
             )
         did = "finish" if error.started else "start"
@@ -220,10 +225,10 @@ def _ended_badly(call: Call, error: BaseException, timeout: float | None) -> Res
     if isinstance(error, asyncio.CancelledError):
         return cancelled(call)
     if isinstance(error, NotImplementedError):
-        log.error("the handler of %s is not implemented", call.name, exc_info=error)
+        log.error("the handler of %s is not implemented", call.label, exc_info=error)
         return not_implemented(call, ran=True)
     # Not even `SystemExit`: a handler must not end the service.
-    log.error("the handler of %s failed", call.name, exc_info=error)
+    log.error("the handler of %s failed", call.label, exc_info=error)
     return failed(call)
 
 

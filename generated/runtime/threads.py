@@ -89,11 +89,17 @@ class ThreadPool:
         if self._idle >= len(self._jobs):
             self._changed.notify()
         elif self._threads < self.size + self._lent:
-            self._threads += 1
             self._number += 1
-            threading.Thread(
-                target=self._work, name=f"toolgen-handler-{self._number}", daemon=True
-            ).start()
+            name = f"toolgen-handler-{self._number}"
+            thread = threading.Thread(target=self._work, name=name, daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # the process may have no more threads
+                if not self._threads:
+                    self._jobs.pop()
+                    raise
+            else:
+                self._threads += 1
 
     def _work(self) -> None:
         _worker.pool = self

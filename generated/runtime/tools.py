@@ -140,8 +140,12 @@ class Tool(Generic[Arguments_co]):
         if gate is not None and not gate.is_valid(plain):
             issues = gate.issues(plain)
             where = f" at {issues[0].pointer}" if issues[0].pointer else ""
+            # Without the value, as this is logged: some sentences quote it elsewhere.
+            reason, got, _ = issues[0].message.partition(", got ")
+            if not got and issues[0].keyword != "required":
+                reason = issues[0].keyword
             raise UnserializableOutput(
-                f"the output does not fit the spec's returns{where}: {issues[0].keyword}",
+                f"the output does not fit the spec's returns{where}: {reason}",
                 issues[0].pointer,
                 issues,
             )
@@ -174,6 +178,18 @@ class Tool(Generic[Arguments_co]):
             "type[Arguments_co]", getattr(module, f"{self.entry.prefix}Arguments")
         )
         return self._model
+
+    def check(self) -> None:
+        """Loads everything, and checks that the handler takes the arguments and the call. Raises as `load`."""
+        handler = self.load()
+        try:
+            inspect.signature(handler).bind(None, None)
+        except TypeError as error:
+            raise HandlerMissing(
+                f"{self.name}: the handler must take the arguments and the call: {error}"
+            ) from None
+        except ValueError:  # a function that does not tell what it takes
+            return
 
     def _find_handler(self) -> Handler:
         function = self.entry.function

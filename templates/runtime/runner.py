@@ -21,6 +21,9 @@ from .values import characters
 
 log = logging.getLogger(__name__)
 
+LONGEST_MESSAGE = 100_000
+"""Characters of a `ToolError` that are passed on; every API takes as many."""
+
 
 class Runner:
     """Runs handlers for a dispatcher and makes a result of whatever comes of it."""
@@ -205,6 +208,8 @@ def _ended_badly(call: Call, error: BaseException, timeout: float | None) -> Res
     """The result of a handler that raised."""
     if isinstance(error, ToolError):
         message = characters(str(error)) or "The tool failed."
+        if len(message) > LONGEST_MESSAGE:
+            message = message[:LONGEST_MESSAGE] + "…"
         return Result(call, error=CallError("handler_error", message), ran=True)
     if isinstance(error, TookTooLong):
         if error.__cause__ is not None:

@@ -36,6 +36,7 @@ class Product:
     def __init__(self, folder: Path, package: ModuleType, diagnostics: Sequence[Diagnostic]) -> None:
         self.folder = folder
         self.diagnostics = diagnostics
+        self._package = package.__name__
         has_stubs = (folder / "handlers").is_dir()
         self._dispatcher = package.dispatcher() if has_stubs else package.dispatcher(object())
         self._runtime: Any = importlib.import_module(f"{package.__name__}.runtime")
@@ -48,6 +49,13 @@ class Product:
     def parse(self, name: str, arguments: Any) -> Any:
         """The model instance. Raises the package's `InvalidArguments`."""
         return self._dispatcher.tool(name).parse(arguments)
+
+    def count_fields(self, name: str) -> int:
+        """Fields of the models in the module of a tool."""
+        entry: Any = self._dispatcher.tool(name).entry
+        module: Any = importlib.import_module(f"{self._package}.models.{entry.module}")
+        models = {value for value in vars(module).values() if getattr(value, "__module__", "") == module.__name__}
+        return sum(len(model.model_fields) for model in models if hasattr(model, "model_fields"))
 
     def judge(self, name: str, arguments: Mapping[str, Any]) -> Verdict:
         """What `parse` says to arguments, as a mapping and as JSON text; both have to say the same.

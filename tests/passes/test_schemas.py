@@ -63,6 +63,15 @@ def test_all_faults_at_once() -> None:
     assert [one.pointer.rsplit("/", 2)[1] for one in found] == ["a", "b", "c"]
 
 
+def test_faults_of_every_kind_at_once() -> None:
+    found = problems('{"properties": {"a": {"type": "int"}, "b": {"pattern": "("}, "c": {"$ref": "#/$defs/none"}}}')
+    assert [(one.code, one.pointer.split("/")[3]) for one in found] == [
+        ("schema-invalid", "a"),
+        ("schema-invalid", "b"),
+        ("unresolved-reference", "c"),
+    ]
+
+
 def test_a_reference_that_leads_nowhere() -> None:
     (found,) = problems('{"properties": {"a": {"$ref": "#/$defs/none"}}}')
     assert found.code == "unresolved-reference"

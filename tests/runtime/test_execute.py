@@ -400,6 +400,11 @@ class TestToolError:
             result = await dispatcher(look_up=_raising("plain", error)).execute(call("look_up", key="a"))
             assert result.error.message == message
 
+    async def test_a_message_has_an_end(self, dispatcher: Make, call: Make, api: Any) -> None:
+        error = api.ToolError("x" * 20_000_000)
+        result = await dispatcher(look_up=_raising("plain", error)).execute(call("look_up", key="a"))
+        assert len(result.error.message) < 200_000
+
     async def test_a_generator_may_raise_it_too(self, dispatcher: Make, call: Make, api: Any) -> None:
         def look_up(args: Any, call: Any) -> Iterator[int]:
             yield 1
@@ -491,6 +496,30 @@ class TestOutput:
         assert (await dispatcher(name=lambda args, call: "Ada").execute(call("name"))).output == "Ada"
         bad = await dispatcher(name=lambda args, call: 5).execute(call("name"))
         assert bad.error.message.endswith("the output does not fit the spec's returns: expected a string")
+
+    @pytest.mark.parametrize("target", ["openai_agents", "openai_responses"])
+    async def test_what_is_too_large_for_the_api_is_said_to_be(
+        self, dispatcher: Make, call: Make, tools: ModuleType, target: str
+    ) -> None:
+        limit = tools.dispatch.PACKAGE.output_limits[target]
+        sizes = {"fits": limit - 2, "is too large": limit - 1}  # as JSON text, with its quotes
+        d = dispatcher(look_up=lambda args, call: "x" * sizes[args.key])
+        fits, large = await d.execute_all([call("look_up", key=key, target=target) for key in sizes])
+        assert len(fits.output) == limit - 2
+        assert (large.error.code, large.ran, large.output) == ("output_too_large", True, "")
+        assert f"{limit + 1} bytes, at most {limit} are allowed" in large.error.message
+        assert (await d.execute(call("look_up", key="is too large"))).success  # no API, no limit
+
+    async def test_escapes_and_images_count(self, dispatcher: Make, call: Make, tools: ModuleType, api: Any) -> None:
+        limit = tools.dispatch.PACKAGE.output_limits["openai_agents"]
+        outputs = {
+            "escapes": "\n" * (limit // 2),
+            "wide": "é" * (limit // 2),
+            "image": api.Content(["a", api.Image("data:" + "x" * limit)]),
+        }
+        d = dispatcher(look_up=lambda args, call: outputs[args.key])
+        results = await d.execute_all([call("look_up", key=key, target="openai_agents") for key in outputs])
+        assert {result.error.code for result in results} == {"output_too_large"}
 
     async def test_models_of_the_result(self, dispatcher: Make, call: Make, tools: ModuleType) -> None:
         total = importlib.import_module(f"{tools.__name__}.models.total")

@@ -99,7 +99,7 @@ def converse(
         TurnFailed: the response failed or was cancelled, or its stream ended early.
         UnhandledAction: an item needs an answer, and `on_action` is missing or answered None. No call of it ran.
         ResultsNotStored: the journal failed; nothing was submitted.
-        ValueError: `previous_response_id` or `chain` together with `conversation`.
+        ValueError: `previous_response_id` or `chain` together with `conversation`, or a journal and no session id.
         Whatever the client raises.
     """
     chain = chain or previous_response_id is not None
@@ -120,6 +120,10 @@ def converse(
         # Without storage the service cannot look reasoning up, so it has to travel with the history.
         request["include"] = [*include, "reasoning.encrypted_content"]
     session_id = session_id or str(get(conversation, "id", conversation or ""))
+    if dispatcher.journal is not None and not session_id:
+        raise ValueError(
+            "with a journal, give session_id: your own key of the conversation"
+        )
     # A conversation keeps what it was sent, perhaps also of a response whose stream broke off: nothing is sent twice.
     attempts = STREAM_ATTEMPTS if conversation is None else 1
     turn = Turn("", history=history)
