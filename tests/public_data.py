@@ -75,16 +75,17 @@ class RealSpec:
 
 
 def as_argument(schema: Any, dialect: str) -> dict[str, Any]:
-    """A schema of the suite as the one required argument of a tool, its references leading where they did.
+    """A schema as the one required argument of a tool, its references leading where they did.
 
     It gets an identifier of its own where it has none, so that `#` goes on meaning its root.
     """
-    if isinstance(schema, dict) and "$id" not in schema:
+    keyword = "id" if dialect == "draft4" else "$id"
+    if isinstance(schema, dict) and keyword not in schema:
         if dialect in OLD and "$ref" in schema:  # would void an identifier beside it
             kept = {key: schema[key] for key in ("definitions", "$schema") if key in schema}
-            schema = {"$id": "urn:suite:case", "allOf": [{"$ref": schema["$ref"]}], **kept}
+            schema = {keyword: "urn:suite:case", "allOf": [{"$ref": schema["$ref"]}], **kept}
         else:
-            schema = {"$id": "urn:suite:case", **schema}
+            schema = {keyword: "urn:suite:case", **schema}
     return {"$schema": URIS[dialect], "type": "object", "properties": {"value": schema}, "required": ["value"]}
 
 
@@ -116,7 +117,8 @@ class PublicData:
 def find() -> PublicData:
     """The data. Raises `FileNotFoundError` where it is neither here nor can be fetched: without it nothing is shown."""
     places = [Path(named)] if (named := os.environ.get("TOOLGEN_TEST_DATA")) else []
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "toolgen" / "test-data"
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    cache = caches / "toolgen" / f"test-data-{_SUITE[1]}-{_SPECS[1]}"
     places += [_CHECKOUT.parent / "shared" / "data", cache]
     for place in places:
         if (place / "real-specs.jsonl").is_file() and (place / "jsonschema-suite").is_dir():
@@ -179,10 +181,11 @@ def _single_calls(wheel: zipfile.ZipFile) -> list[dict[str, Any]]:
 
 
 def _conversations(wheel: zipfile.ZipFile) -> list[dict[str, Any]]:
+    """Definitions of the tools that conversations are about; of several with one name the first."""
     found: dict[str, dict[str, Any]] = {}
     for path in sorted(name for name in wheel.namelist() if name.startswith(_CONVERSATIONS)):
         for function in _lines(wheel, path) if path.endswith(".json") else ():
-            found.setdefault(json.dumps([function["name"], function["parameters"]]), _row("bfcl-multi-turn", function))
+            found.setdefault(function["name"], _row("bfcl-multi-turn", function))
     return list(found.values())
 
 

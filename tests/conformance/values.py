@@ -374,7 +374,7 @@ _HINTS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-def with_one_fault(value: Any, schema: Any, random: Random) -> Any:
+def with_one_fault(value: dict[str, Any], schema: Any, random: Random) -> dict[str, Any]:
     """A copy of `value` in which one thing is changed, added or left out, as senders get it wrong."""
     value = copy.deepcopy(value)
     places = [path for path, _ in _places(value, ())]
