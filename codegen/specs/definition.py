@@ -103,6 +103,9 @@ class _Reading:
         settings = self._settings(parts)
         strict = self._typed("strict", bool, "true, false or null") if self.shape.strict else None
         defer = self._typed("defer_loading", bool, "true or false") if self.shape.defer_loading else None
+        for key, said in (("strict", strict), ("defer_loading", defer)):
+            if said is not None:
+                parts[key] = join(self.pointer, key)
         effect = self._annotated() if self.shape is MCP else None
         if parameters is None or self.failed:
             return None

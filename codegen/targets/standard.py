@@ -141,10 +141,15 @@ class StandardTarget:
             text = (
                 "strict: this target has no strict mode; the schema is sent without it and arguments are checked here"
             )
-            found.append(tool.problem("loss", text, part="strict", target=self.id))
+            override = tool.overrides.get(self.id)
+            below = "" if override is None or override.strict is None else f"/targets/{self.id}/strict"
+            part = "x-toolgen" if below else "strict"
+            found.append(tool.problem("loss", text, part=part, below=below, target=self.id))
         if tool.defer_loading and not self.facts.has_defer_loading:
             text = "defer_loading: the tool cannot be deferred on this target; it is registered like any other"
-            found.append(tool.problem("loss", text, part="defer_loading", target=self.id))
+            beside = "defer_loading" in tool.origin.parts
+            part, below = ("defer_loading", "") if beside else ("x-toolgen", "/defer_loading")
+            found.append(tool.problem("loss", text, part=part, below=below, target=self.id))
         return found
 
     def _list_problem(self, limit: Limit, size: int, options: TargetOptions) -> Diagnostic:

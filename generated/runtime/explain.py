@@ -8,6 +8,7 @@ tag, by its type, or by having the fewest errors.
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urljoin
@@ -109,7 +110,7 @@ def _expected(error: Error, root: Any) -> str | None:
             return (
                 "text of another form"
                 if pattern is None
-                else f"text that matches {pattern}"
+                else f"text that matches {pattern[:LISTED]}"
             )
         case "format":
             return f"text in the format {kind.format}"
@@ -207,13 +208,14 @@ def _one_of(options: Sequence[Any], value: Any) -> str:
     if len(shown) == len(options):
         return shown[0] if len(shown) == 1 else f"one of {', '.join(shown)}"
     texts = [option for option in options if isinstance(option, str)]
-    near = (
-        difflib.get_close_matches(value[:100], texts, 3)
-        if isinstance(value, str)
-        else []
-    )
+    near = _near(value, texts, 3) if isinstance(value, str) else []
     hint = f"; perhaps {_either([show(option) for option in near])}" if near else ""
     return f"one of {', '.join(shown)}, … ({len(options)} in all{hint})"
+
+
+def _near(text: str, known: Sequence[str], most: int) -> list[str]:
+    """The nearest of some texts; of the first few hundred, as every one takes time."""
+    return difflib.get_close_matches(text[:100], known[:500], most)
 
 
 def _contained(error: Error, root: Any) -> str:
@@ -247,7 +249,7 @@ def _unexpected(error: Error, root: Any) -> str:
     told: list[str] = []
     lost = False
     for name in names[:SHOWN]:
-        near = difflib.get_close_matches(name[:100], known, 1)
+        near = _near(name, known, 1)
         lost |= not near
         told.append(show(name) + (f" (did you mean {show(near[0])}?)" if near else ""))
     noun = "property" if len(names) == 1 else "properties"
@@ -399,7 +401,7 @@ def _union(error: Error, root: Any) -> Iterator[Issue]:
 def _briefly(branch: Sequence[Error], where: str, root: Any) -> str:
     """An alternative in a few words; places inside the value are told from the value on."""
     texts: list[str] = []
-    for issue in list(explain(branch, root))[:2]:
+    for issue in itertools.islice(explain(branch, root), 2):
         below = issue.pointer.removeprefix(where)
         texts.append(f"{below}: {issue.message}" if below else issue.message)
     return "; ".join(texts)

@@ -109,7 +109,10 @@ class Runner:
             )
         content = value if isinstance(value, Content) else None
         limit = self.output_limits.get(call.target)
-        if limit is not None and (size := _size(text, content, limit)) > limit:
+        # A character takes at most six bytes, so that few outputs need to be measured.
+        if limit is None or (len(text) * 6 < limit and content is None):
+            return Result(call, text, content, None, True)
+        if (size := _size(text, content)) > limit:
             message = f"The tool ran, but its output is too large to send: {size} bytes, at most {limit} are allowed."
             return Result(call, error=CallError("output_too_large", message), ran=True)
         return Result(call, text, content, None, True)
@@ -232,13 +235,11 @@ def _ended_badly(call: Call, error: BaseException, timeout: float | None) -> Res
     return failed(call)
 
 
-def _size(text: str, content: Content | None, limit: int) -> int:
-    """Bytes of an output as JSON text, counted only where it may be beyond the limit."""
+def _size(text: str, content: Content | None) -> int:
+    """Bytes of an output as JSON text."""
     parts = [text]
     if content is not None:
         parts = [
             part.text if isinstance(part, Text) else part.url for part in content.parts
         ]
-    if sum(map(len, parts)) * 6 <= limit:  # a character takes at most six bytes
-        return 0
     return sum(len(json.dumps(part, ensure_ascii=False).encode()) for part in parts)

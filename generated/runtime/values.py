@@ -16,11 +16,18 @@ def pointer(path: Iterable[str | int]) -> str:
 
 
 def show(value: Any, limit: int = 60) -> str:
-    """A value as short JSON, for messages."""
+    """A value as short JSON, for messages. A large value is written no further than that."""
     if isinstance(value, str):
         value = characters(value[: limit + 1])
-    text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    text = ""
+    for piece in _ENCODER.iterencode(value):
+        text += piece
+        if len(text) > limit:
+            return text[: limit - 1] + "…"
+    return text
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 
 
 def characters(text: str) -> str:

@@ -55,8 +55,9 @@ def read_arguments(arguments: Arguments) -> dict[str, Any]:
             raise NotJSON(f"the arguments are not UTF-8 (byte {error.start})") from None
     else:
         value = _copy(arguments, [])
-    if is_object(value):
-        return value
+    if _type(value) is dict:
+        found: dict[str, Any] = value
+        return found
     if value is None:
         return {}
     raise NotAnObject(f"the arguments must be a JSON object, not {kind(value)}")
@@ -69,13 +70,10 @@ def _read(text: str) -> Any:
     member costs a colon, a text with as many colons as there are members had no key twice.
     """
     try:
-        value: Any = from_json(text, allow_inf_nan=False)
-    except (
-        ValueError,
-        TypeError,
-    ):  # a TypeError where the text itself holds a surrogate
+        value = from_json(text, allow_inf_nan=False)
+    except (ValueError, TypeError):  # a TypeError for a surrogate in the text itself
         return _explain(text)
-    if is_object(value):
+    if _type(value) is dict:
         members = _members(value, 1)
         if members == text.count(":") or members == _STRING.sub("", text).count(":"):
             return value

@@ -46,7 +46,10 @@ class Gate:
 
     def issues(self, value: Any) -> tuple[Issue, ...]:
         """Why `value` is refused, at most `MAX_ISSUES` reasons; empty when it is valid."""
-        found = dict.fromkeys(
-            explain(itertools.islice(self.errors(value), MAX_ERRORS), self.schema)
-        )
-        return tuple(itertools.islice(found, MAX_ISSUES))
+        found: dict[Issue, None] = {}
+        errors = itertools.islice(self.errors(value), MAX_ERRORS)
+        for issue in explain(errors, self.schema):
+            found[issue] = None
+            if len(found) == MAX_ISSUES:
+                break
+        return tuple(found)

@@ -22,12 +22,49 @@ PROPERTIES = {
         *("__class__", "__doc__", "__slots__", "__annotations__", "__pydantic_extra__", "mro", "register"),
     ],
     "words of the language": ["class", "None", "True", "async", "lambda", "match", "type", "print", "super"],
-    "types of annotations": ["list", "str", "int", "bool", "object", "Any", "Literal", "Field", "Annotated", "ToolModel"],
-    "one slug": ["lineTotal", "line_total", "line-total", "LineTotal", "line total", "line.total", "line/total", "LINE_TOTAL"],
+    "types of annotations": [
+        "list",
+        "str",
+        "int",
+        "bool",
+        "object",
+        "Any",
+        "Literal",
+        "Field",
+        "Annotated",
+        "ToolModel",
+    ],
+    "one slug": [
+        "lineTotal",
+        "line_total",
+        "line-total",
+        "LineTotal",
+        "line total",
+        "line.total",
+        "line/total",
+        "LINE_TOTAL",
+    ],
     "case": ["ID", "Id", "iD", "id"],
     "slugs that are names too": ["a_", "a", "a-", "a_2", "a__", "_a", "a_3"],
     "no letters": ["", " ", "_", "__", "-", "0", "00", "~", '"', "\\", "\n", "\0", "#", "$", "🙂", "\u200b", "\u202e"],
-    "alphabets": ["año", "ano", "名前", "नाम", "e\u0301", "é", "ﬁn", "fin", "µ", "μ", "ſ", "s", "K", "\u212a", "ß", "ẞ"],
+    "alphabets": [
+        "año",
+        "ano",
+        "名前",
+        "नाम",
+        "e\u0301",
+        "é",
+        "ﬁn",
+        "fin",
+        "µ",
+        "μ",
+        "ſ",
+        "s",
+        "K",
+        "\u212a",
+        "ß",
+        "ẞ",
+    ],
     "length": ["n" * 300, "n" * 301, "n-" * 200],
 }
 
@@ -71,7 +108,22 @@ def test_a_property_at_the_end_renames_no_other(serve: Serve) -> None:
 
 
 def test_definitions_with_names_of_all_kinds(serve: Serve) -> None:
-    names = ["Arguments", "TArguments", "ToolModel", "Any", "list", "None", "a-b", "a_b", "A B", "2x", "名", "", "a/b", "a~b"]
+    names = [
+        "Arguments",
+        "TArguments",
+        "ToolModel",
+        "Any",
+        "list",
+        "None",
+        "a-b",
+        "a_b",
+        "A B",
+        "2x",
+        "名",
+        "",
+        "a/b",
+        "a~b",
+    ]
     references = ["#/$defs/" + quote(name.replace("~", "~0").replace("/", "~1"), safe="~") for name in names]
     parts = {name: {"type": "object", "properties": {f"p{i}": WHOLE}} for i, name in enumerate(names)}
     service = serve(tool("t", {f"v{i}": {"$ref": ref} for i, ref in enumerate(references)}, **{"$defs": parts}))

@@ -90,7 +90,10 @@ ROWS: dict[str, tuple[Any, list[Any], list[Any]]] = {
             "type": "object",
             "additionalProperties": {
                 "type": "object",
-                "additionalProperties": {"type": "array", "items": {"anyOf": [WHOLE, {"type": "array", "items": TEXT}]}},
+                "additionalProperties": {
+                    "type": "array",
+                    "items": {"anyOf": [WHOLE, {"type": "array", "items": TEXT}]},
+                },
             },
         },
         [{}, {"a": {}}, {"a": {"b": [1, ["x"], []]}, "c": {"d": []}}],
@@ -195,7 +198,9 @@ def test_null_and_absent_are_told_apart(serve: Serve) -> None:
 
 
 def test_extra_members_keep_their_names_and_order(serve: Serve) -> None:
-    service = serve(definition("mark", {"type": "object", "properties": {"user-id": TEXT}, "additionalProperties": WHOLE}))
+    service = serve(
+        definition("mark", {"type": "object", "properties": {"user-id": TEXT}, "additionalProperties": WHOLE})
+    )
     args = service.reach("mark", {"b": 2, "user_id_": 1, "user-id": "u", "a": 3})
     assert args.user_id_ == "u"
     assert list(args.model_extra.items()) == [("b", 2), ("user_id_", 1), ("a", 3)]

@@ -655,6 +655,21 @@ class TestJournal:
         assert outputs[0] == outputs[1]
         assert town.asked == ["Madrid"]
 
+    def test_a_call_that_another_worker_runs_is_its_to_answer(
+        self, loop: Any, dispatcher: Any, town: Town, journal: Any, monkeypatch: Any
+    ) -> None:
+        monkeypatch.setattr(importlib.import_module(f"{NAME}.runtime.journalled"), "WAIT", 0)
+        types = importlib.import_module(f"{NAME}.runtime.journal")
+
+        async def begin(key: Any, digest: str) -> Any:
+            return types.Running()
+
+        journal.begin = begin
+        client = Scripted(scripted(WEATHER_CALL), scripted(DONE))
+        with pytest.raises(loop.LoopError, match="another worker answers this response: it runs get_weather"):
+            loop.run_sync(dispatcher.with_journal(journal), client, model="m", input="hi", session_id="s")
+        assert (town.asked, len(client.requests)) == ([], 1)
+
     def test_a_journal_that_fails_submits_nothing(self, loop: Any, dispatcher: Any, town: Town, journal: Any) -> None:
         async def fail(key: Any, record: str) -> None:
             raise OSError

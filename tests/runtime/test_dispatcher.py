@@ -309,10 +309,10 @@ class TestTimes:
     async def test_waiting_for_a_thread_is_no_running(self, dispatcher: Make, call: Make) -> None:
         """A function that gets its thread late still has its whole time."""
 
-        def quick_look(args: Any, call: Any) -> str:
-            time.sleep(0.03)
+        def look_up(args: Any, call: Any) -> str:
+            time.sleep(0.5)
             return "done"
 
-        d = dispatcher(quick_look=quick_look, threads=1)
-        results = await d.execute_all([call("quick_look", key="a"), call("quick_look", key="b")])
+        d = dispatcher(look_up=look_up, threads=1, timeout=0.9)
+        results = await d.execute_all([call("look_up", key="a"), call("look_up", key="b")])
         assert [result.output for result in results] == ["done", "done"]

@@ -386,6 +386,17 @@ def test_few_issues_of_many_errors() -> None:
     assert [issue.pointer for issue in issues] == [f"/{i}" for i in range(MAX_ISSUES)]
 
 
+def test_large_values_and_schemas_cost_little() -> None:
+    """What is told is short, and only as much as that is looked at."""
+    properties = {f"property_{i}": INTEGER for i in range(5_000)}
+    rows = {"anyOf": [{"type": "array", "items": closed(**properties)}, {"type": "null"}]}
+    gate = Gate(one(rows) | {"maxProperties": 0})
+    value = {"v": [{f"unknown_{i}": "x" * 1_000 for i in range(100)} for _ in range(300)]}
+    messages = [issue.message for issue in gate.issues(value)]
+    assert len(messages) == MAX_ISSUES
+    assert all(len(message) < 3_000 for message in messages)
+
+
 def test_a_schema_of_many_references_to_itself_is_explained() -> None:
     node = closed(**{f"p{i}": {"$ref": "#/$defs/Node"} for i in range(12)})
     node["anyOf"] = [{"properties": {"q": {"$ref": "#/$defs/Node"}}}] * 12

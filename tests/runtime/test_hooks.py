@@ -188,9 +188,11 @@ class TestApproval:
             await asyncio.sleep(0.1)  # twice the tool's own bound
             return True
 
-        d = self._dispatcher(
-            dispatcher, journalled, guarded_quick_pay=lambda a, c: "paid", hooks=api.Hooks(approve=approve)
-        )
+        async def pay(args: Any, call: Any) -> str:
+            await asyncio.sleep(0)
+            return "paid"
+
+        d = self._dispatcher(dispatcher, journalled, guarded_quick_pay=pay, hooks=api.Hooks(approve=approve))
         assert (await d.execute(call("guarded_quick_pay", key="a"))).output == "paid"
 
     async def test_a_call_that_waits_for_people_holds_up_no_other(

@@ -425,8 +425,9 @@ class TestTimeouts:
         async def waits(args: Any, call: Any) -> None:
             await asyncio.sleep(10)
 
-        d = dispatcher(quick_pay=waits if kind == "async" else lambda a, c: go.wait(10), journal=memory())
-        results = [await d.execute(call("quick_pay", key="a")) for _ in range(2)]
+        pay = waits if kind == "async" else lambda a, c: go.wait(10)
+        d = dispatcher(pay=pay, journal=memory(), timeout=0.3)
+        results = [await d.execute(call("pay", key="a")) for _ in range(2)]
         go.set()
         assert [result.error.code for result in results] == ["outcome_unknown"] * 2
         assert [result.replayed for result in results] == [False, True]
@@ -469,11 +470,12 @@ class TestTimeouts:
 
         outcome = api.Done("paid") if word == "Done" else getattr(api, word)()
         d = dispatcher(
-            quick_pay=waits if kind == "async" else lambda a, c: go.wait(10),
+            pay=waits if kind == "async" else lambda a, c: go.wait(10),
             journal=memory(),
+            timeout=0.3,
             hooks=api.Hooks(reconcile=lambda call: outcome),
         )
-        results = [await d.execute(call("quick_pay", key="a")) for _ in range(2)]
+        results = [await d.execute(call("pay", key="a")) for _ in range(2)]
         go.set()
         assert {(result.error and result.error.code, result.output) for result in results} == {(code, output)}
 

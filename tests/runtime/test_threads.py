@@ -41,8 +41,7 @@ class TestPool:
         names: set[str] = set()
         for _ in range(5):
             names.add(pool.submit(lambda: threading.current_thread().name).result(10))
-            wait_until(lambda: pool.busy == 0)
-            time.sleep(0.005)
+            wait_until(lambda: pool._idle == 1)
         assert names == {"toolgen-handler-1"}
 
     def test_outcomes_of_all_kinds(self, pool: ThreadPool) -> None:

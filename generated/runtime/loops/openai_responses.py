@@ -25,7 +25,7 @@ from ..adapters.openai_responses import (
 )
 from ..calls import Call, CallError, Result
 from ..dispatcher import Dispatcher
-from ..errors import StepLimit, TurnFailed, UnhandledAction
+from ..errors import LoopError, StepLimit, TurnFailed, UnhandledAction
 from ..sdk import connection_lost, get, to_wire
 from ..steps import (
     END,
@@ -99,6 +99,7 @@ def converse(
         TurnFailed: the response failed or was cancelled, or its stream ended early.
         UnhandledAction: an item needs an answer, and `on_action` is missing or answered None. No call of it ran.
         ResultsNotStored: the journal failed; nothing was submitted.
+        LoopError: another worker runs a call of the same response; nothing was submitted.
         ValueError: `previous_response_id` or `chain` together with `conversation`, or a journal and no session id.
         Whatever the client raises.
     """
@@ -180,6 +181,12 @@ def converse(
                 raise UnhandledAction(str(get(action, "type", "")), action, response)
             answers.append(to_wire(answer))
         results = yield from run_calls(calls, on_event)
+        for result in results:
+            if result.error is not None and result.error.code == "in_progress":
+                raise LoopError(
+                    f"another worker answers this response: it runs {result.name}",
+                    response,
+                )
         turn.calls += results
         new = [*write_results(results, response), *answers]
 
