@@ -23,7 +23,7 @@ lint: $(TEST_VENV)/ready
 types: $(TEST_VENV)/ready
 	$(TEST_BIN)/mypy codegen templates/runtime examples
 	$(TEST_BIN)/mypy --config-file tests/consumer/mypy.ini generated tests/consumer
-	$(TEST_BIN)/pyright --project tests/consumer/pyrightconfig.json
+	$(TEST_BIN)/pyright --pythonpath $(TEST_BIN)/python --project tests/consumer/pyrightconfig.json
 
 generated: $(TEST_VENV)/ready
 	$(TEST_BIN)/toolgen check specs/

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 from .calls import Call, Result
 from .dispatcher import Dispatcher
 from .errors import ResultsNotStored
-from .steps import Ask, Execute, Steps
+from .steps import Ask, Execute, Steps, Submitted
+
+log = logging.getLogger(__name__)
 
 OnEvent = Callable[[Any], Any]
 """Gets every raw event of a stream, `CallsReceived` and `ResultsReady`; may be async under `run`."""
@@ -64,3 +67,13 @@ def run_calls(
     if on_event is not None:
         yield Ask(on_event, (ResultsReady(results),))
     return results
+
+
+def note_submitted(
+    results: Sequence[Result], dispatcher: Dispatcher | None = None
+) -> Steps[None]:
+    """Notes that results were accepted. They were: a journal that fails now is logged, and the turn goes on."""
+    try:
+        yield Submitted(results, dispatcher)
+    except Exception:
+        log.exception("the journal cannot note that results were submitted")

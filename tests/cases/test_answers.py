@@ -175,7 +175,7 @@ def test_characters_go_out_as_they_are(service: Service, dispatcher: Any, handle
         (Light.GREEN, '"green"'),
         ({"b", "a", "ñ"}, '["a","b","ñ"]'),
         ({1, "a", None, 2.5, (1, 2), b"x"}, '[null,1,2.5,"a","eA==",[1,2]]'),
-        ({Light.GREEN: {3, 1}, 1: None, None: (), True: []} | {}, '{"green":[1,3],"1":[],"null":[]}'),
+        ({Light.GREEN: {3, 1}, 1: None, None: (), False: []}, '{"green":[1,3],"1":null,"null":[],"false":[]}'),
         (
             Trip(Place("Cádiz", (36.5, -6.3)), date(2024, 2, 29)),
             '{"to":{"name":"Cádiz","at":[36.5,-6.3]},"on":"2024-02-29","paid":null}',
@@ -215,12 +215,16 @@ def test_what_json_cannot_say_is_an_error_with_its_place(
 
 
 @pytest.mark.parametrize("target", ["openai_responses", "oci_agents"])
-def test_ids_that_come_twice_in_one_answer_of_the_model(service: Service, handlers: Handlers, target: str) -> None:
+def test_ids_that_come_twice_in_one_answer_of_the_model(service: Service, target: str) -> None:
     seen: list[int] = []
-    look = handlers.look
-    handlers.look = lambda args, call: (seen.append(args.id), look(args, call))[1]  # type: ignore[method-assign]
+
+    class Counting(Handlers):
+        def look(self, args: Any, call: Any) -> Any:
+            seen.append(args.id)
+            return super().look(args, call)
+
     memory = importlib.import_module(f"{service.package.__name__}.runtime.journal.memory")
-    dispatcher = service.package.dispatcher(handlers, journal=memory.MemoryJournal())
+    dispatcher = service.package.dispatcher(Counting(), journal=memory.MemoryJournal())
     calls = [("c1", "look", {"id": 1}), ("c1", "look", {"id": 1}), ("c1", "look", {"id": 2}), ("c2", "look", {"id": 1})]
     answers = answered(service, dispatcher, target, calls)
     assert [key for key, _ in answers] == ["c1", "c1", "c1", "c2"]

@@ -28,7 +28,7 @@ def written(folder: Path) -> set[str]:
 def call(project: Path, name: str, **arguments: str) -> str:
     """The output of a call in a fresh process, or the code of its error."""
     script = (
-        "import json, logging, sys; logging.disable(); from generated import dispatcher; from generated.runtime import Call;"
+        "import logging, sys; logging.disable(); from generated import dispatcher; from generated.runtime import Call;"
         "r = dispatcher().execute_sync(Call(sys.argv[1], sys.argv[2])); print(r.output if r.success else r.error.code)"
     )
     command = [sys.executable, "-W", "error", "-c", script, name, json.dumps(arguments)]

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +10,6 @@ import pytest
 
 from tests.cases.conftest import Serve, Service, wire
 from tests.cli.conftest import Run, contents
-from tests.conftest import ROOT
 
 SCALARS = """\
 # what YAML 1.2 says about scalars
@@ -276,21 +272,3 @@ def test_other_encodings_are_named(project: Path, run: Run, data: bytes, words: 
     assert output.startswith("specs/bad.json")
     assert words in output
     assert not (project / "generated").exists()
-
-
-def test_the_locale_changes_nothing(tmp_path: Path) -> None:
-    (tmp_path / "specs").mkdir()
-    marked = b"\xef\xbb\xbf" + CITY.replace(", ", ",\r\n").encode()
-    (tmp_path / "specs/clima.json").write_bytes(marked)
-    made = []
-    for name, environment in [
-        ("a", {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
-        ("b", {"LC_ALL": "C.UTF-8"}),
-    ]:
-        command = [sys.executable, "-m", "codegen", "build", str(tmp_path / "specs"), "-o", str(tmp_path / name), "-q"]
-        subprocess.run(command, cwd=ROOT, env={**os.environ, **environment}, check=True)
-        made.append(contents(tmp_path / name))
-    assert made[0] == made[1]
-    stub = (tmp_path / "a/handlers/clima.py").read_bytes()
-    assert "Temperatura máxima — 25 °C.".encode() in stub
-    assert b"\r" not in stub

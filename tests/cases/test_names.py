@@ -1,4 +1,4 @@
-"""Names that clash with Python, with Pydantic, with modules or with each other: every property and tool stays usable."""
+"""Names that clash with Python, with Pydantic, with modules or with each other: each property and tool stays usable."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cases.conftest import TARGETS, Serve, definition, tool, wire
+from tests.cases.conftest import TARGETS, Serve, Service, definition, tool, wire
 from tests.cli.conftest import Run
 
 TEXT = {"type": "string"}
@@ -42,11 +42,15 @@ def write(folder: Path, *specs: dict[str, Any]) -> None:
     (folder / "specs/tools.json").write_text(json.dumps(specs, indent=1), encoding="utf-8")
 
 
+@pytest.fixture(scope="module")
+def booking(serve: Serve) -> Service:
+    return serve(BOOKING)
+
+
 class TestStrict:
-    def test_optional_properties_are_required_and_nullable(self, serve: Serve) -> None:
-        service = serve(BOOKING)
-        assert service.entry("openai_responses", "book_room")["strict"] is True
-        sent = service.parameters("openai_responses", "book_room")
+    def test_optional_properties_are_required_and_nullable(self, booking: Service) -> None:
+        assert booking.entry("openai_responses", "book_room")["strict"] is True
+        sent = booking.parameters("openai_responses", "book_room")
         assert sent["required"] == ["city", "nights", "view", "guest"]
         assert sent["properties"]["nights"]["type"] == ["integer", "null"]
         assert sent["properties"]["view"] == {"type": ["string", "null"]}
@@ -56,10 +60,9 @@ class TestStrict:
         assert guest["properties"]["kind"]["enum"] == ["adult", "child", None]
 
     @pytest.mark.parametrize("target", ["openai_agents", "oci_agents"])
-    def test_other_apis_get_the_schema_of_the_spec(self, serve: Serve, target: str) -> None:
-        service = serve(BOOKING)
-        assert service.parameters(target, "book_room") == BOOKING["parameters"]
-        assert (target, "/0/strict") in service.problems("loss")  # that it has no strict mode
+    def test_other_apis_get_the_schema_of_the_spec(self, booking: Service, target: str) -> None:
+        assert booking.parameters(target, "book_room") == BOOKING["parameters"]
+        assert (target, "/0/strict") in booking.problems("loss")  # that it has no strict mode
 
     @pytest.mark.parametrize(
         ("arguments", "arrives"),
@@ -75,12 +78,11 @@ class TestStrict:
             ({"city": "M", "nights": 0, "view": None, "guest": None}, None),
         ],
     )
-    def test_added_nulls_are_absent_again(self, serve: Serve, arguments: dict[str, Any], arrives: Any) -> None:
-        service = serve(BOOKING)
+    def test_added_nulls_are_absent_again(self, booking: Service, arguments: dict[str, Any], arrives: Any) -> None:
         if arrives is None:
-            service.refuse("book_room", arguments, "openai_responses")
+            booking.refuse("book_room", arguments, "openai_responses")
         else:
-            assert wire(service.reach("book_room", arguments, "openai_responses")) == arrives
+            assert wire(booking.reach("book_room", arguments, "openai_responses")) == arrives
 
     def test_what_cannot_be_strict_is_an_error_with_every_place(self, project: Path, run: Run) -> None:
         free = {
@@ -114,24 +116,33 @@ class TestStrict:
         assert service.problems("loss") == []
 
 
-class TestRoots:
-    GROUPS = tool("edit", {"id": TEXT, "title": TEXT, "body": TEXT}, "id") | {}
-    GROUPS["parameters"] = {**GROUPS["parameters"], "anyOf": [{"required": ["title"]}, {"required": ["body"]}]}
-    WAYS = definition(
-        "pay",
-        {
-            "oneOf": [
-                {"type": "object", "properties": {way: TEXT}, "required": [way], "additionalProperties": False}
-                for way in ("iban", "card")
-            ]
-        },
-    )
+GROUPS = definition(
+    "edit",
+    {
+        "type": "object",
+        "properties": {"id": TEXT, "title": TEXT, "body": TEXT},
+        "required": ["id"],
+        "additionalProperties": False,
+        "anyOf": [{"required": ["title"]}, {"required": ["body"]}],
+    },
+)
+WAYS = definition(
+    "pay",
+    {
+        "oneOf": [
+            {"type": "object", "properties": {way: TEXT}, "required": [way], "additionalProperties": False}
+            for way in ("iban", "card")
+        ]
+    },
+)
 
+
+class TestRoots:
     @pytest.mark.parametrize("target", TARGETS)
     @pytest.mark.parametrize("strict", [None, True])
     def test_a_union_is_one_object_and_still_enforced(self, serve: Serve, target: str, strict: bool | None) -> None:
         more = {} if strict is None else {"strict": strict}
-        service = serve(self.GROUPS | more, self.WAYS | more)
+        service = serve(GROUPS | more, WAYS | more)
         for name, told in [("edit", '"title" or "body"'), ("pay", '"iban" or "card"')]:
             sent = service.parameters(target, name)
             assert sent["type"] == "object"

@@ -19,7 +19,7 @@ ROUNDS = 10
 
 
 def parameters(seed: int) -> dict[str, Any]:
-    """The random parameters of a seed: half of the time a schema that is their one argument, else that schema itself."""
+    """The random parameters of a seed: half of the time a schema that is their one argument, else the schema itself."""
     random = Random(seed)
     schema = random_schema(random, random.choice(DIALECTS))
     if random.random() < 0.5 and "object" in schema.get("type", "object"):

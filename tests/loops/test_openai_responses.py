@@ -670,6 +670,16 @@ class TestJournal:
             loop.run_sync(dispatcher.with_journal(journal), client, model="m", input="hi", session_id="s")
         assert (town.asked, len(client.requests)) == ([], 1)
 
+    def test_a_note_that_fails_ends_nothing(self, loop: Any, dispatcher: Any, journal: Any, caplog: Any) -> None:
+        async def submitted(key: Any) -> None:
+            raise OSError("disk full")
+
+        journal.submitted = submitted
+        client = Scripted(scripted(WEATHER_CALL), scripted(DONE))
+        turn = loop.run_sync(dispatcher.with_journal(journal), client, model="m", input="hi", session_id="s")
+        assert turn.text == "done"
+        assert "cannot note that results were submitted" in caplog.text
+
     def test_a_journal_that_fails_submits_nothing(self, loop: Any, dispatcher: Any, town: Town, journal: Any) -> None:
         async def fail(key: Any, record: str) -> None:
             raise OSError

@@ -34,11 +34,10 @@ from ..steps import (
     Invoke,
     Next,
     Steps,
-    Submitted,
     asynchronous,
     synchronous,
 )
-from ..turn import OnEvent, Turn, run_calls
+from ..turn import OnEvent, Turn, note_submitted, run_calls
 from ..values import is_object
 
 log = logging.getLogger(__name__)
@@ -141,7 +140,7 @@ def converse(
             body["tool_choice"] = choice
         response = yield from _respond(client, body, stream, attempts, on_event)
         if results:
-            yield Submitted(results)
+            yield from note_submitted(results)
         turn.raw, turn.status = response, str(get(response, "status", "completed"))
         turn.text = text_of(response)
         previous_response_id = get(response, "id")
