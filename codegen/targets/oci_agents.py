@@ -20,7 +20,7 @@ from codegen.targets.interface import (
 from codegen.targets.nodes import Notes, plain, read_nodes
 from codegen.targets.oci_parameters import ENCODINGS, encode_parameters
 from codegen.targets.rewriting import apply_keywords, inline_references
-from codegen.targets.roots import object_root
+from codegen.targets.roots import is_plain, object_root
 from codegen.targets.standard import Exposed, Shaped, StandardTarget
 
 ENCODING: Final = TargetOption(
@@ -72,12 +72,14 @@ FACTS: Final = TargetFacts(
 def _shape(exposed: Exposed, options: TargetOptions) -> Shaped:
     tool = exposed.tool
     notes = Notes(tool, exposed.target)
-    root = object_root(read_nodes(tool.parameters, tool.dialect), notes)
-    schema = apply_keywords(inline_references(root, notes), FACTS.keywords, notes)
+    schema = plain(tool.parameters)
+    if not is_plain(tool):
+        root = object_root(read_nodes(tool.parameters, tool.dialect), notes)
+        schema = plain(apply_keywords(inline_references(root, notes), FACTS.keywords, notes))
     function: dict[str, Any] = {
         "name": exposed.name,
         "description": exposed.description,
-        "parameters": encode_parameters(plain(schema), options.choice(ENCODING)),
+        "parameters": encode_parameters(schema, options.choice(ENCODING)),
     }
     entry = {
         "displayName": exposed.name,

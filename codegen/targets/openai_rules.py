@@ -9,7 +9,7 @@ from codegen.targets.definitions import in_spec_order
 from codegen.targets.interface import Evidence, Limit, Measure, NameRule
 from codegen.targets.nodes import Notes, plain, read_nodes
 from codegen.targets.rewriting import define_references
-from codegen.targets.roots import object_root
+from codegen.targets.roots import is_plain, object_root
 from codegen.targets.standard import Exposed
 from codegen.targets.strict_subset import StrictSubset
 
@@ -62,8 +62,11 @@ def say_openly(exposed: Exposed) -> tuple[dict[str, Any], list[Diagnostic]]:
     """
     tool = exposed.tool
     notes = Notes(tool, exposed.target)
-    root = object_root(read_nodes(tool.parameters, tool.dialect), notes)
-    schema = in_spec_order(plain(define_references(root, tool.parameters, notes)), tool.parameters)
+    if is_plain(tool):
+        schema = plain(tool.parameters)
+    else:
+        root = object_root(read_nodes(tool.parameters, tool.dialect), notes)
+        schema = in_spec_order(plain(define_references(root, tool.parameters, notes)), tool.parameters)
     left = [keyword for keyword in ("$ref", "anyOf", "oneOf", "allOf", "not", "enum", "const") if keyword in schema]
     if left:
         text = f"the root of the arguments has {' and '.join(left)}; the API may refuse that"

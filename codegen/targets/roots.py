@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
+from codegen.schema.dialects import DEFAULT
 from codegen.schema.pointers import join
+from codegen.specs.tool import Tool
 from codegen.targets.composing import Composer, declared_types
-from codegen.targets.nodes import Node, NodeSchema, Notes
+from codegen.targets.nodes import PLUMBING, REFERENCES, Node, NodeSchema, Notes
 
 GROUPS: Final = 20
 """Groups of required members that are told in a description."""
 
 _COMPOSITION: Final = frozenset({"anyOf", "oneOf", "allOf"})
+_READ: Final = frozenset(REFERENCES) | PLUMBING
+"""Keywords that have done their work once a schema is read as nodes."""
 
 
 def object_root(root: Node, notes: Notes) -> Node:
@@ -35,6 +39,26 @@ def object_root(root: Node, notes: Notes) -> Node:
         return composed
     rest = {key: value for key, value in composed.items() if key != "type"}
     return composed.with_keywords({"type": "object", **rest})
+
+
+def is_plain(tool: Tool) -> bool:
+    """Whether the parameters are one plain object, without references, in the words of today.
+
+    They can be sent as they are then. Told from the keys alone, since most tools are plain and most builds are of many.
+    """
+    root = tool.parameters
+    if tool.dialect != DEFAULT or root.get("type") != "object" or not _COMPOSITION.isdisjoint(root):
+        return False
+    pending: list[Any] = [root]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            if not _READ.isdisjoint(value):
+                return False
+            pending += value.values()
+        elif isinstance(value, list):
+            pending += value
+    return True
 
 
 def branches_of(union: Node, composer: Composer) -> list[Node]:

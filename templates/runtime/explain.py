@@ -44,7 +44,8 @@ def explain(errors: Iterable[Error], root: Any) -> Iterator[Issue]:
             where, "required", f"the required {noun} {_names(names)} {verb} missing"
         )
     for error in others:
-        yield from _explain(error, root)
+        if not (missing or len(others) > 1) or not _is_consequence(error, root):
+            yield from _explain(error, root)
 
 
 def _explain(error: Error, root: Any) -> Iterator[Issue]:
@@ -242,6 +243,14 @@ def _excluded(schema: Any, value: Any) -> str:
     return f"expected a value that {show(schema, 100)} does not describe"
 
 
+def _is_consequence(error: Error, root: Any) -> bool:
+    """Whether properties count as unevaluated only because a schema that declares them refused the value."""
+    if _keyword(error) != "unevaluatedProperties":
+        return False
+    known = set(_declared(_holder(error, root), root, set()))
+    return all(name in known for name in _kind(error).unexpected)
+
+
 def _unexpected(error: Error, root: Any) -> str:
     names = [str(name) for name in _kind(error).unexpected]
     known = list(dict.fromkeys(_declared(_holder(error, root), root, set())))
@@ -313,14 +322,7 @@ def _declared(schema: Any, root: Any, seen: set[int]) -> Iterator[str]:
         yield from _declared(schema.get(keyword), root, seen)
     reference: Any = schema.get("$ref")
     if isinstance(reference, str) and reference.startswith("#/"):
-        target: Any = root
-        for token in reference[2:].split("/"):
-            target = (
-                target.get(token.replace("~1", "/").replace("~0", "~"))
-                if is_object(target)
-                else None
-            )
-        yield from _declared(target, root, seen)
+        yield from _declared(_at(reference, root), root, seen)
 
 
 def _dependent(error: Error) -> bool:
@@ -357,6 +359,19 @@ def _union(error: Error, root: Any) -> Iterator[Issue]:
     if type(error.kind).__name__ == "OneOfMultipleValid":
         yield Issue(where, keyword, _too_many(error, root, branches))
         return
+    if (tagged := _tagged(error, root)) is not None:
+        name, values = tagged
+        given: Any = error.instance
+        value = given[name]
+        fitting = [
+            i for i, own in enumerate(values) if any(_same(value, one) for one in own)
+        ]
+        if not fitting:
+            every = [one for own in values for one in own]
+            message = f"expected {_one_of(every, value)}, got {show(value)}"
+            yield Issue(pointer([*error.instance_path, name]), "enum", message)
+            return
+        branches = [branches[i] for i in fitting]
     near = [
         branch for branch in branches if branch and not _of_other_kind(branch, depth)
     ]
@@ -395,6 +410,61 @@ def _union(error: Error, root: Any) -> Iterator[Issue]:
         keyword,
         f"fits none of the alternatives: {' / '.join(list(dict.fromkeys(told))[:3])}",
     )
+
+
+def _tagged(error: Error, root: Any) -> tuple[str, list[list[Any]]] | None:
+    """The given property that has fixed values in each alternative, and these values for each; None without one."""
+    written: Any = _holder(error, root).get(_keyword(error))
+    value: Any = error.instance
+    if not is_array(written) or not is_object(value):
+        return None
+    members = [_fixed(branch, root) for branch in written]
+    if not members or len(members) != len(_kind(error).context):
+        return None
+    for name in members[0]:
+        if name in value and all(name in other for other in members):
+            return name, [other[name] for other in members]
+    return None
+
+
+def _fixed(schema: Any, root: Any) -> dict[str, list[Any]]:
+    """The properties of an object schema that have fixed values, with these."""
+    schema = _followed(schema, root)
+    properties: Any = schema.get("properties") if is_object(schema) else None
+    found: dict[str, list[Any]] = {}
+    for name, member in properties.items() if is_object(properties) else ():
+        member = _followed(member, root)
+        if is_object(member):
+            options: Any = (
+                [member["const"]] if "const" in member else member.get("enum")
+            )
+            if is_array(options):
+                found[name] = options
+    return found
+
+
+def _followed(schema: Any, root: Any) -> Any:
+    """The schema that a chain of local references leads to."""
+    for _ in range(8):
+        reference: Any = schema.get("$ref") if is_object(schema) else None
+        if not isinstance(reference, str) or not reference.startswith("#/"):
+            break
+        schema = _at(reference, root)
+    return schema
+
+
+def _at(reference: str, root: Any) -> Any:
+    """The schema that a local pointer leads to; None where there is none."""
+    target: Any = root
+    for token in reference[2:].split("/"):
+        name = token.replace("~1", "/").replace("~0", "~")
+        target = target.get(name) if is_object(target) else None
+    return target
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Whether two plain values are one in JSON: true is not 1."""
+    return isinstance(left, bool) is isinstance(right, bool) and bool(left == right)
 
 
 def _briefly(branch: Sequence[Error], where: str, root: Any) -> str:

@@ -34,6 +34,12 @@ def one(schema: Any) -> Schema:
 CIRCLE = closed("kind", "radius", kind={"const": "circle"}, radius={"type": "number"})
 SQUARE = closed("kind", "side", kind={"enum": ["square"]}, side={"type": "number"})
 SHAPES = {"oneOf": [{"$ref": "#/$defs/Circle"}, {"$ref": "#/$defs/Square"}]}
+SHIPPING = {
+    "oneOf": [
+        closed("via", "mail", via={"const": "mail"}, mail=TEXT),
+        closed("via", "street", via={"enum": ["post", "courier"]}, street=TEXT),
+    ]
+}
 DEFS = {"$defs": {"Circle": CIRCLE, "Square": SQUARE}}
 CARD_RULE = {"if": {"properties": {"by": {"const": "card"}}, "required": ["by"]}, "then": {"required": ["card"]}}
 TREE = {"$ref": "#/$defs/Node", "$defs": {"Node": closed("label", label=TEXT, child={"$ref": "#/$defs/Node"})}}
@@ -293,6 +299,28 @@ TABLE: list[tuple[str, Any, Any, list[str]]] = [
         one(SHAPES) | DEFS,
         {"v": {"kind": "circle", "side": 3}},
         ['/v: the required property "radius" is missing', '/v: unknown property "side"; known are "kind", "radius"'],
+    ),
+    (
+        "the alternative with one of several tags",
+        one(SHIPPING),
+        {"v": {"via": "post", "mail": "a@b"}},
+        ['/v: the required property "street" is missing', '/v: unknown property "mail"; known are "via", "street"'],
+    ),
+    (
+        "a tag that none of several has",
+        one(SHIPPING),
+        {"v": {"via": "pigeon"}},
+        ['/v/via: expected one of "mail", "post", "courier", got "pigeon"'],
+    ),
+    (
+        "properties that a refusing schema declares",
+        {
+            "allOf": [open_("id", "to", id=INTEGER, to=TEXT)],
+            "properties": {"note": TEXT},
+            "unevaluatedProperties": False,
+        },
+        {"id": "1", "to": "x", "note": "y"},
+        ['/id: expected an integer, got "1"'],
     ),
     (
         "a tag that none has",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from codegen.targets.nodes import Notes, plain, read_nodes
 from codegen.targets.rewriting import define_references
-from codegen.targets.roots import object_root
+from codegen.targets.roots import is_plain, object_root
 from tests.targets.support import found, lower, make_tool
 
 S = {"type": "string"}
@@ -262,3 +262,12 @@ def test_a_union_of_closed_objects_loses_no_arguments(
     united = jsonschema_rs.Draft202012Validator(root, offline=True)
     for value in [{}, *arguments]:
         assert united.is_valid(value) or not source.is_valid(value), (root, value)
+
+
+@settings(max_examples=200)
+@given(st.one_of(roots(), parts()), st.sampled_from(["openai_agents", "oci_agents"]))
+def test_plain_schemas_are_sent_as_reading_them_would_give(schema: dict[str, Any], target: str) -> None:
+    spec = make_tool({"type": "object", **schema})
+    if is_plain(spec):
+        assert sent(spec.parameters) == (spec.parameters, [])
+        assert lower(target, spec).diagnostics == ()
