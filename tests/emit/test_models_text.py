@@ -137,7 +137,12 @@ from pydantic import ConfigDict, Field
 
 from ..runtime.models import RenamedModel, ToolModel
 
-__all__ = ["ListOrdersArguments", "ListOrdersPage", "ListOrdersResult", "ListOrdersResultItem"]
+__all__ = [
+    "ListOrdersArguments",
+    "ListOrdersPage",
+    "ListOrdersResult",
+    "ListOrdersResultItem",
+]
 
 
 class ListOrdersPage(ToolModel):
@@ -159,7 +164,9 @@ class ListOrdersArguments(RenamedModel):
 
     Never zero.
     """
-    page: ListOrdersPage = Field(default_factory=lambda: ListOrdersPage.model_validate({"size": 20}))
+    page: ListOrdersPage = Field(
+        default_factory=lambda: ListOrdersPage.model_validate({"size": 20})
+    )
     tags: list[str] = Field(default_factory=list[str])
 
 
