@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,12 @@ def as_argument(schema: Any, dialect: str) -> dict[str, Any]:
         else:
             schema = {keyword: "urn:suite:case", **schema}
     return {"$schema": URIS[dialect], "type": "object", "properties": {"value": schema}, "required": ["value"]}
+
+
+def digest_of(values: Iterable[Any]) -> str:
+    """The start of a digest of some JSON values, whatever their order."""
+    texts = sorted(json.dumps(value, sort_keys=True) for value in values)
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
 
 
 class PublicData:

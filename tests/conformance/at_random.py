@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Any
 
 from codegen.schema.dialects import dialect_of
-from tests.conformance import judges
+from tests.conformance import judges, values
 from tests.conformance.judges import Tally
 from tests.conformance.product import Workshop, tool
 from tests.conformance.schemas import DIALECTS, random_schema
 from tests.public_data import as_argument
+
+EFFORT = int(os.environ.get("TOOLGEN_EFFORT", "1"))
+"""How many times the usual number of examples the property tests of this room try."""
 
 ROUNDS = 10
 """Values that are made for each schema, and as many with one fault."""
@@ -27,11 +30,16 @@ def parameters(seed: int) -> dict[str, Any]:
     return as_argument(schema, dialect_of(schema) or "")
 
 
+def calls(seed: int, schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The arguments that the tool of a seed is called with."""
+    return values.calls(schema, Random(f"{seed} calls"), ROUNDS)
+
+
 def measure(workshop: Workshop, seeds: Iterable[int]) -> Tally:
     """Builds the schemas of some seeds in one package, but for those that are none, and calls each tool."""
     schemas = {seed: schema for seed in seeds if judges.rust(schema := parameters(seed)) is not None}
     product = workshop.build([tool(f"seed_{seed}", schema) for seed, schema in schemas.items()])
     tally = Tally()
     for seed, schema in schemas.items():
-        tally.exercise(product, f"seed_{seed}", schema, Random(json.dumps(schema)), ROUNDS)
+        tally.exercise(product, f"seed_{seed}", schema, calls(seed, schema))
     return tally

@@ -11,6 +11,7 @@ from typing import Any, Final
 from codegen.schema.dialects import dialect_of
 from tests.conformance.judges import Tally
 from tests.conformance.product import Workshop, tool
+from tests.conformance.values import calls
 from tests.public_data import as_argument
 
 _DRAFT4: Final = "http://json-schema.org/draft-04/schema#"
@@ -1009,5 +1010,5 @@ def measure(workshop: Workshop, rounds: int) -> Tally:
     product = workshop.build([tool(f"document_{n}", schema) for n, schema in enumerate(schemas.values())])
     tally = Tally()
     for number, (title, schema) in enumerate(schemas.items()):
-        tally.exercise(product, f"document_{number}", schema, Random(title), rounds)
+        tally.exercise(product, f"document_{number}", schema, calls(schema, Random(title), rounds))
     return tally

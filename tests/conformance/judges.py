@@ -6,16 +6,14 @@ Both get a schema as it was written, before toolgen has seen it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from random import Random
 from typing import Any
 
 import jsonschema
 import jsonschema_rs
 
 from tests.conformance.product import Product
-from tests.conformance.values import Maker, with_one_fault
 
 Judge = Callable[[Any], bool]
 
@@ -73,20 +71,13 @@ class Tally:
         elif verdict.accepted is not expected:
             self.faults.append(f"{about}: {arguments!r} should be {'accepted' if expected else 'refused'}")
 
-    def exercise(self, product: Product, name: str, schema: Any, random: Random, rounds: int) -> None:
-        """Calls a tool with values made for its schema, each as it is and once more with one fault.
-
-        `schema` is that of its parameters, as it was written.
-        """
+    def exercise(self, product: Product, name: str, schema: Any, calls: Iterable[dict[str, Any]]) -> None:
+        """Makes calls of a tool, judged by the schema of its parameters as it was written."""
         judge = rust(schema)
         assert judge is not None, f"{schema} does not compile"
         self.tools += 1
-        maker = Maker(schema, random)
-        for _ in range(rounds):
-            value = maker.value()
-            arguments = value if isinstance(value, dict) else {"value": value}
-            for each in (arguments, with_one_fault(arguments, schema, random)):
-                self.call(product, name, each, judge(each), json.dumps(schema))
+        for arguments in calls:
+            self.call(product, name, arguments, judge(arguments), json.dumps(schema))
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(

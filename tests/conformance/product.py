@@ -103,10 +103,13 @@ class Workshop:
 
     def build(self, specs: Sequence[Mapping[str, Any]], **settings: Any) -> Product:
         """A package of `specs`; further keywords are settings of `[tool.toolgen]`. Any error of theirs is raised."""
-        name = f"conformance_{next(_numbers)}"
-        folder = self._root / f"{name}_specs"
-        folder.mkdir()
+        folder = Path(tempfile.mkdtemp(dir=self._root))
         (folder / "tools.json").write_text(json.dumps(specs), encoding="utf-8")
+        return self.build_folder(folder, **settings)
+
+    def build_folder(self, folder: Path, **settings: Any) -> Product:
+        """A package of the spec files in `folder`, as `build`."""
+        name = f"conformance_{next(_numbers)}"
         report = build_folder([folder], self._root / name, **{"targets": ["none"], "handlers": "inject"} | settings)
         self._made.append(name)
         importlib.invalidate_caches()

@@ -26,9 +26,7 @@ SERVERS: Final = "MCP servers"
 class SourceResults:
     """What came of the tools of one kind of source."""
 
-    packages: set[str] = field(default_factory=set)
-    """Where they were published."""
-    tools: int = 0
+    specs: list[RealSpec] = field(default_factory=list)
     fields: int = 0
     """Fields of their models, those of nested models too."""
     widened: int = 0
@@ -77,7 +75,7 @@ def measure(data: PublicData, workshop: Workshop) -> RealResults:
         results.products.append(product)
         for number, spec in enumerate(chosen):
             source = results.sources.setdefault(SOURCES.get(spec.source, SERVERS), SourceResults())
-            source.packages.add(spec.source)
+            source.specs.append(spec)
             _measure_tool(spec, product, f"tool_{number}", source)
         for problem in product.diagnostics:
             if problem.code == "model-widened":
@@ -89,7 +87,6 @@ def _measure_tool(spec: RealSpec, product: Product, name: str, source: SourceRes
     schema = {"$schema": URIS[DEFAULT], **spec.parameters}
     judge, doubter = judges.rust(schema), judges.python(schema)
     assert judge is not None, f"{spec.name} does not compile"
-    source.tools += 1
     source.fields += product.count_fields(name)
     # The seed depends on the tool alone: other tools beside it change nothing.
     random = Random(json.dumps([spec.name, spec.parameters], sort_keys=True))

@@ -5,6 +5,7 @@ All choices come from one `random.Random`, so that a seed gives the same schema 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
@@ -28,7 +29,7 @@ _STEPS: Final = (1, 2, 3, 0.01, 0.1, 0.5, 1.5, 2.0, 1e-7, 7, 10**20, 2**53 + 1)
 _SIZES: Final = (0, 1, 2, 3, 2.0)
 _TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "object")
 _FORMATS: Final = ("date", "date-time", "email", "uuid", "ipv4", "unknown", "uri", "regex")
-_CONSTANTS: Final = (
+_CONSTANTS: Final[tuple[Any, ...]] = (
     *(None, True, False, 0, 1, 2, 0.0, 1.0, -0.0, 0.5, 10**25, 1e22, "", "a", "b", "ab", "1", "true", "null", "é"),
     *("e\u0301", [], {}, [1], [True], [1.0], {"a": 1}, {"a": True}, {"a": None}, [[]], {"": 0}, ["a", "b"]),
     {"a": {"b": [1, 0.5]}},
@@ -171,7 +172,7 @@ class _Schemas:
         inner = depth - 1
         names = self._random.sample(NAMES, self._random.randint(1, 2))
         needed = {name: self._random.sample(NAMES, self._random.randint(1, 2)) for name in names}
-        choices = [
+        choices: list[Callable[[], dict[str, Any]]] = [
             lambda: {"patternProperties": {self._random.choice(_PATTERNS): self.any(inner) for _ in names}},
             lambda: {"minProperties": self._random.randint(0, 2)},
             lambda: {"maxProperties": self._random.randint(0, 3)},

@@ -24,7 +24,9 @@ class SuiteResults:
     parameters: dict[tuple[str, str], Tally] = field(default_factory=dict)
     """Each schema as all of the parameters, with those values that are objects."""
     aside: dict[tuple[str, str], list[Group]] = field(default_factory=dict)
-    """Groups whose schemas need a document from elsewhere."""
+    """Groups whose schemas need a document from elsewhere, per draft and file."""
+    groups: dict[tuple[str, str], list[Group]] = field(default_factory=dict)
+    """All groups, those that are set aside too."""
 
     @property
     def faults(self) -> list[str]:
@@ -59,11 +61,12 @@ def measure(data: PublicData, workshop: Workshop) -> SuiteResults:
 
 def _cases(draft: str, group: Group, results: SuiteResults) -> list[_Case]:
     place = (draft, PARTS[2] if group.asserts_format else PARTS[1] if group.is_optional else PARTS[0])
+    results.groups.setdefault(place, []).append(group)
     dialect = DRAFTS[draft]
     argument = as_argument(group.schema, dialect)
     said = dialect_of(group.schema) if isinstance(group.schema, dict) and "$schema" in group.schema else dialect
     if said != dialect or judges.rust(argument) is None:
-        results.aside.setdefault(place, []).append(group)
+        results.aside.setdefault((draft, group.file), []).append(group)
         return []
     calls = [({"value": test["data"]}, test["valid"]) for test in group.tests]
     cases = [_Case(place, group, argument, calls, False)]

@@ -10,6 +10,7 @@ import copy
 import importlib
 import json
 import math
+import re
 from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any, Final, TypeAlias
@@ -186,16 +187,9 @@ class Maker:
         return self._random.choice(allowed) if allowed else "any"
 
     def _number(self, flat: list[dict[str, Any]], *, whole: bool) -> int | float:
-        low, high, step = -math.inf, math.inf, None
-        for schema in flat:
-            for keyword in ("minimum", "exclusiveMinimum"):
-                if _is_number(bound := schema.get(keyword)):
-                    low = max(low, bound)
-            for keyword in ("maximum", "exclusiveMaximum"):
-                if _is_number(bound := schema.get(keyword)):
-                    high = min(high, bound)
-            if _is_number(schema.get("multipleOf")):
-                step = schema["multipleOf"]
+        low: int | float = max([-math.inf, *_numbers_at(flat, "minimum", "exclusiveMinimum")])
+        high: int | float = min([math.inf, *_numbers_at(flat, "maximum", "exclusiveMaximum")])
+        step = next(iter(_numbers_at(flat, "multipleOf")), None)
         choose = self._random.random()
         if low == -math.inf and high == math.inf:
             value: int | float = self._random.choice((0, 1, -1, 3, 42, 1000, 2**53 + 1, 10**25, 1.5, -0.25, 1e22, 2.0))
@@ -205,17 +199,18 @@ class Maker:
         else:
             start = low if low != -math.inf else high - 100
             end = high if high != math.inf else low + 100
-            value = start + (end - start) * self._random.random()
-        if step:
-            value = _round(value / step) * step if abs(value) < 1e15 else step
+            share = self._random.random()
+            value = start + (end - start) * share if abs(end - start) < 1e300 else start
+        if step and abs(value) < 1e15:
+            value = _round(value / step) * step
         if whole:
             rounded = _round(value)
             value = float(rounded) if self._random.random() < 0.15 and abs(rounded) < 2**53 else rounded
         return value
 
     def _string(self, flat: list[dict[str, Any]]) -> str:
-        shortest = max([0, *(int(n) for schema in flat if _is_number(n := schema.get("minLength")))])
-        longest = min([shortest + 12, *(int(n) for schema in flat if _is_number(n := schema.get("maxLength")))])
+        shortest = int(max([0, *_numbers_at(flat, "minLength")]))
+        longest = int(min([shortest + 12, *_numbers_at(flat, "maxLength")]))
         for schema in flat:
             if isinstance(pattern := schema.get("pattern"), str) and (text := self._matching(pattern)) is not None:
                 return text
@@ -275,8 +270,8 @@ class Maker:
         return self._random.choice(choices.get(name, "-a 5"))
 
     def _array(self, flat: list[dict[str, Any]], depth: int) -> list[Any]:
-        shortest = max([0, *(int(n) for schema in flat if _is_number(n := schema.get("minItems")))])
-        longest = min([shortest + 3, *(int(n) for schema in flat if _is_number(n := schema.get("maxItems")))])
+        shortest = int(max([0, *_numbers_at(flat, "minItems")]))
+        longest = int(min([shortest + 3, *_numbers_at(flat, "maxItems")]))
         shortest = 0 if depth > 5 and not shortest else shortest
         length = shortest if depth > 5 else self._random.randint(shortest, max(shortest, longest))
         items: list[Any] = []
@@ -325,7 +320,7 @@ class Maker:
                 for name, needed in _dict(schema.get(keyword)).items():
                     if name in names and isinstance(needed, list):
                         names += [other for other in needed if other not in names]
-        fewest = max([0, *(int(n) for schema in flat if _is_number(n := schema.get("minProperties")))])
+        fewest = int(max([0, *_numbers_at(flat, "minProperties")]))
         is_open = all(schema.get("additionalProperties", True) is not False for schema in flat)
         more = 0
         if is_open and depth < 5 and self._random.random() < (0.25 if described else 0.8):
@@ -372,6 +367,16 @@ _HINTS: Final[dict[str, tuple[str, ...]]] = {
         *("propertyNames", "minProperties", "maxProperties", "dependentRequired", "dependentSchemas", "dependencies"),
     ),
 }
+
+
+def calls(schema: Any, random: Random, rounds: int) -> Iterator[dict[str, Any]]:
+    """Arguments made for a schema of parameters, each as it is and once more with one fault."""
+    maker = Maker(schema, random)
+    for _ in range(rounds):
+        value = maker.value()
+        arguments = value if isinstance(value, dict) else {"value": value}
+        yield arguments
+        yield with_one_fault(arguments, schema, random)
 
 
 def with_one_fault(value: dict[str, Any], schema: Any, random: Random) -> dict[str, Any]:
@@ -481,13 +486,15 @@ def _numbers(schema: Any) -> Iterator[int | float]:
         yield schema
 
 
+def _numbers_at(schemas: list[dict[str, Any]], *keywords: str) -> list[int | float]:
+    return [schema[keyword] for schema in schemas for keyword in keywords if _is_number(schema.get(keyword))]
+
+
 def _leads_on(schema: dict[str, Any]) -> bool:
     return any(keyword in schema for keyword in ("$ref", "$dynamicRef", "$recursiveRef", "items", "properties"))
 
 
 def _matches(pattern: str, name: str) -> bool:
-    import re
-
     try:
         return re.search(pattern, name) is not None
     except re.error:
