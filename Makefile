@@ -7,7 +7,7 @@ DEMO_VENV := .venv/demo
 TEST_BIN := $(TEST_VENV)/bin
 DEMO_BIN := $(DEMO_VENV)/bin
 
-.PHONY: demo test lint types generated clean
+.PHONY: demo test lint types generated conformance clean
 
 demo: $(DEMO_VENV)/ready
 	$(DEMO_BIN)/python examples/demo.py
@@ -27,6 +27,10 @@ types: $(TEST_VENV)/ready
 
 generated: $(TEST_VENV)/ready
 	$(TEST_BIN)/toolgen check specs/
+
+# Writes docs/conformance.md anew.
+conformance: $(TEST_VENV)/ready
+	$(TEST_BIN)/python -m tests.conformance.report
 
 $(TEST_VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(TEST_VENV)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from random import Random
 from typing import Any
 
 from codegen.schema.dialects import dialect_of
-from tests.conformance import judges, values
+from tests.conformance import judges
 from tests.conformance.judges import Tally
 from tests.conformance.product import Workshop, tool
 from tests.conformance.schemas import DIALECTS, random_schema
@@ -30,9 +30,9 @@ def parameters(seed: int) -> dict[str, Any]:
     return as_argument(schema, dialect_of(schema) or "")
 
 
-def calls(seed: int, schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The arguments that the tool of a seed is called with."""
-    return values.calls(schema, Random(f"{seed} calls"), ROUNDS)
+def calls_of(seed: int) -> Random:
+    """What the calls of a seed are drawn from."""
+    return Random(f"{seed} calls")
 
 
 def measure(workshop: Workshop, seeds: Iterable[int]) -> Tally:
@@ -41,5 +41,5 @@ def measure(workshop: Workshop, seeds: Iterable[int]) -> Tally:
     product = workshop.build([tool(f"seed_{seed}", schema) for seed, schema in schemas.items()])
     tally = Tally()
     for seed, schema in schemas.items():
-        tally.exercise(product, f"seed_{seed}", schema, calls(seed, schema))
+        tally.exercise(product, f"seed_{seed}", schema, calls_of(seed), ROUNDS)
     return tally

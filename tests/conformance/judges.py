@@ -6,14 +6,16 @@ Both get a schema as it was written, before toolgen has seen it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 import jsonschema
 import jsonschema_rs
 
 from tests.conformance.product import Product
+from tests.conformance.values import calls
 
 Judge = Callable[[Any], bool]
 
@@ -71,12 +73,12 @@ class Tally:
         elif verdict.accepted is not expected:
             self.faults.append(f"{about}: {arguments!r} should be {'accepted' if expected else 'refused'}")
 
-    def exercise(self, product: Product, name: str, schema: Any, calls: Iterable[dict[str, Any]]) -> None:
-        """Makes calls of a tool, judged by the schema of its parameters as it was written."""
+    def exercise(self, product: Product, name: str, schema: Any, random: Random, rounds: int) -> None:
+        """Calls a tool with values made for the schema of its parameters, which judges them as it was written."""
         judge = rust(schema)
         assert judge is not None, f"{schema} does not compile"
         self.tools += 1
-        for arguments in calls:
+        for arguments in calls(schema, judge, random, rounds):
             self.call(product, name, arguments, judge(arguments), json.dumps(schema))
 
     def __add__(self, other: Tally) -> Tally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from codegen.schema.dialects import DEFAULT, URIS
 from tests.conformance import judges
@@ -50,36 +50,44 @@ class SourceResults:
 @dataclass
 class RealResults:
     sources: dict[str, SourceResults] = field(default_factory=dict)
-    products: list[Product] = field(default_factory=list)
 
     @property
     def faults(self) -> list[str]:
         return [fault for source in self.sources.values() for fault in source.faults]
 
 
-def measure(data: PublicData, workshop: Workshop) -> RealResults:
-    """Builds the tools in two packages and makes their calls.
+Built: TypeAlias = list[tuple[Product, list[RealSpec]]]
+"""Packages, and what their tools were made of, in order."""
 
-    The tools get names of their own, since theirs hold dots and repeat. Those of MCP servers have stubs for handlers.
+
+def build(data: PublicData, workshop: Workshop) -> Built:
+    """Builds the tools of the leaderboard in one package, and those of MCP servers, with handler stubs, in another.
+
+    They get names of their own, since theirs hold dots and repeat.
     """
-    results = RealResults()
-    specs = data.real_specs()
+    built: Built = []
     for stubs in (False, True):
-        chosen = [spec for spec in specs if (spec.source not in SOURCES) is stubs]
-        if not chosen:
-            continue
-        product = workshop.build(
-            [tool(f"tool_{number}", spec.parameters, spec.description) for number, spec in enumerate(chosen)],
-            handlers="stubs" if stubs else "inject",
-        )
-        results.products.append(product)
-        for number, spec in enumerate(chosen):
+        specs = [spec for spec in data.real_specs() if (spec.source not in SOURCES) is stubs]
+        if specs:
+            definitions = [tool(_name(number), spec.parameters, spec.description) for number, spec in enumerate(specs)]
+            built.append((workshop.build(definitions, handlers="stubs" if stubs else "inject"), specs))
+    return built
+
+
+def _name(number: int) -> str:
+    return f"tool_{number}"
+
+
+def measure(built: Built) -> RealResults:
+    """Makes the calls of all tools."""
+    results = RealResults()
+    for product, specs in built:
+        for number, spec in enumerate(specs):
             source = results.sources.setdefault(SOURCES.get(spec.source, SERVERS), SourceResults())
             source.specs.append(spec)
-            _measure_tool(spec, product, f"tool_{number}", source)
-        for problem in product.diagnostics:
-            if problem.code == "model-widened":
-                results.sources[SOURCES.get(chosen[int(problem.tool.split("_")[1])].source, SERVERS)].widened += 1
+            name = _name(number)
+            source.widened += sum(p.code == "model-widened" and p.tool == name for p in product.diagnostics)
+            _measure_tool(spec, product, name, source)
     return results
 
 

@@ -27,6 +27,7 @@ SCALARS: Final[tuple[Any, ...]] = (
 _NAMES: Final = ("a", "b", "x", "schema", "self", "a_b_", "user_id_", "class_", "1", "", "ñ", "model_config", "x-a")
 _TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "object")
 _MAX_DEPTH: Final = 8
+_TRIES: Final = 6
 
 FORMATS: Final[dict[str, tuple[str, ...]]] = {
     "date-time": ("2024-02-29T12:00:00Z", "1998-12-31T23:59:60Z", "2024-02-30T12:00:00Z"),
@@ -369,12 +370,18 @@ _HINTS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-def calls(schema: Any, random: Random, rounds: int) -> Iterator[dict[str, Any]]:
-    """Arguments made for a schema of parameters, each as it is and once more with one fault."""
+def calls(schema: Any, judge: Callable[[Any], bool], random: Random, rounds: int) -> Iterator[dict[str, Any]]:
+    """Arguments made for a schema of parameters, each as it is and once more with one fault.
+
+    They are valid by `judge` where a few tries find such; other schemas allow little or nothing.
+    """
     maker = Maker(schema, random)
     for _ in range(rounds):
-        value = maker.value()
-        arguments = value if isinstance(value, dict) else {"value": value}
+        for _ in range(_TRIES):
+            value = maker.value()
+            arguments = value if isinstance(value, dict) else {"value": value}
+            if judge(arguments):
+                break
         yield arguments
         yield with_one_fault(arguments, schema, random)
 
