@@ -12,6 +12,7 @@ import hashlib
 import json
 import keyword
 import os
+import string
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,18 +24,22 @@ DEFAULT_OUTPUT = "generated"
 DEFAULT_TARGETS = ("openai_agents", "openai_responses", "oci_agents")
 NO_TARGETS = "none"
 """The target id that stands for no payloads at all."""
+PLUGINS = "toolgen.targets"
+"""The group of entry points by which other distributions bring targets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One setting of `[tool.toolgen]`."""
 
-    kind: Literal["text", "texts", "choice", "flag"]
+    kind: Literal["text", "texts", "choice", "flag", "sets"]
     default: Any
     meaning: str
     choices: tuple[str, ...] = ()
     shapes_output: bool = True
     """Whether a change of it can change a byte of the output."""
+    of_target: bool = False
+    """Whether it is the option of a target, which has it under the same name."""
 
 
 SETTINGS: dict[str, Setting] = {
@@ -46,7 +51,10 @@ SETTINGS: dict[str, Setting] = {
         "choice", "stubs", "`stubs`: functions in handlers/; `inject`: an object of the service", ("stubs", "inject")
     ),
     "formats": Setting(
-        "choice", "annotate", "`annotate`: format only informs; `check`: the gate asserts it", ("annotate", "check")
+        "choice",
+        "annotate",
+        "`annotate`: format only informs; `check`: the gate asserts it; `convert`: and handlers get dates, times, UUIDs",
+        ("annotate", "check", "convert"),
     ),
     "names": Setting(
         "choice",
@@ -55,10 +63,32 @@ SETTINGS: dict[str, Setting] = {
         ("error", "replace"),
     ),
     "oci_encoding": Setting(
-        "choice", "json", "how OCI's string map is written: every value as JSON, or as the ADK does", ("json", "adk")
+        "choice",
+        "json",
+        "how OCI's string map is written: every value as JSON, or as the ADK does",
+        ("json", "adk"),
+        of_target=True,
     ),
+    "gemini_schema": Setting(
+        "choice",
+        "json",
+        "Gemini's field for parameters: `json` for parametersJsonSchema, `openapi` for the smaller parameters",
+        ("json", "openapi"),
+        of_target=True,
+    ),
+    "oci_inference_format": Setting(
+        "choice",
+        "generic",
+        "the format of OCI's inference models: `generic`, `cohere` or `cohere_v2`",
+        ("generic", "cohere", "cohere_v2"),
+        of_target=True,
+    ),
+    "toolsets": Setting("sets", {}, "parts of the catalog that are registered together: names and patterns of tools"),
     "strict": Setting("flag", False, "whether warnings stop a build", shapes_output=False),
 }
+
+
+_SET_NAME = frozenset(string.ascii_letters + string.digits + "_-")
 
 
 class ConfigError(Exception):
@@ -73,6 +103,10 @@ class Project:
     output: Path
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Every setting, defaults included."""
+    file: Path | None = None
+    """The pyproject.toml with the configuration; None where there is none."""
+    whole: bool = True
+    """Whether these are all the specs of the configuration, and not a part that the command line names."""
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -116,7 +150,8 @@ def load_project(
     for path in named:
         if folder == path or folder in path.parents:
             raise ConfigError(f"the specs are inside the output folder: {path}")
-    return Project(named, folder, values)
+    configured_specs = {_normal(home / path) for path in values["specs"]}
+    return Project(named, folder, values, file if configured else None, not specs or set(named) == configured_specs)
 
 
 def _output(here: Path, home: Path, output: Path | None, package: str | None, configured: Mapping[str, Any]) -> Path:
@@ -178,8 +213,22 @@ def _problem(name: str, value: Any) -> str:
     if setting.kind == "texts":
         fine = isinstance(value, list) and value and all(isinstance(one, str) and one for one in value)
         return "" if fine else f"{name} must be a list of texts"
+    if setting.kind == "sets":
+        return _sets_problem(name, value)
     if not isinstance(value, str):
         return f"{name} must be a text"
     if setting.kind == "choice" and value not in setting.choices:
         return f"{name} must be one of {', '.join(setting.choices)}, not {value!r}"
+    return ""
+
+
+def _sets_problem(name: str, value: Any) -> str:
+    """What is wrong with a table of named lists. Lists are sorted out later, when the tools are known."""
+    if not isinstance(value, dict):
+        return f"{name} must be a table of lists"
+    for key, members in value.items():
+        if not key or not set(key) <= _SET_NAME:
+            return f"{name}: the name {key!r} may only have letters, digits, `_` and `-`"
+        if not isinstance(members, list) or not members or not all(isinstance(one, str) and one for one in members):
+            return f"{name}: {key} must be a list of tool names and patterns"
     return ""

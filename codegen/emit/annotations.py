@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from codegen.emit.datamodel import FIELD_ARGUMENTS
+from codegen.emit.datamodel import FIELD_ARGUMENTS, FORMATTED
 from codegen.emit.literals import literal
 from codegen.schema.names import Identifier
 from codegen.schema.typeset import (
@@ -46,8 +46,8 @@ def schema_of(type_: Type, names: Names) -> dict[str, Any]:
             return {"type": "integer", **dict(bounds)}
         case NumberType(bounds):  # a float alone would lose digits of large integers
             return {"type": ["integer", "number"], **dict(bounds)}
-        case StringType(bounds):
-            return {"type": "string", **dict(bounds)}
+        case StringType(bounds, form):
+            return {"type": "string", **({"format": form} if form else {}), **dict(bounds)}
         case LiteralType(values):
             return {"enum": [constant.value for constant in values]}
         case ListType(item, bounds):
@@ -86,8 +86,8 @@ def expression(type_: Type, names: Names) -> str:
             return "int"
         case NumberType():
             return "int | float"
-        case StringType():
-            return "str"
+        case StringType(form=form):
+            return FORMATTED[form] if form else "str"
         case LiteralType(values):
             return f"Literal[{', '.join(literal(constant.value) for constant in values)}]"
         case ListType(item):

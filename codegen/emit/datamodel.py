@@ -44,6 +44,12 @@ FIELD_ARGUMENTS: Final[dict[str, str]] = {
 }
 """Keywords of JSON Schema that a model carries, and the argument of Pydantic's `Field` for each."""
 
+FORMATTED: Final = {"date-time": "WireDateTime", "date": "WireDate", "time": "WireTime", "uuid": "WireUUID"}
+"""The types in the runtime that stand for texts of a format."""
+
+_GENERATED: Final = {"AwareDatetime": "date-time", "date": "date", "time": "time", "UUID": "uuid"}
+"""The types that the generator has for these formats."""
+
 _TYPE_NAMES: Final = frozenset({"Any", "Literal", "bool", "dict", "float", "int", "list", "str"})
 
 
@@ -254,13 +260,14 @@ class _Reader:
             raise self._mismatch(annotation)
         for node in ast.walk(annotation):
             if isinstance(node, ast.Name):
-                node.id = self._names.get(node.id, node.id)
+                form = _GENERATED.get(node.id)
+                node.id = self._names.get(node.id, node.id) if form is None else FORMATTED[form]
         return annotation
 
     def _is_type(self, node: ast.expr) -> bool:
         match node:
             case ast.Name(id=name):
-                return name in _TYPE_NAMES or name in self._names
+                return name in _TYPE_NAMES or name in _GENERATED or name in self._names
             case ast.Constant(None):
                 return True
             case ast.BinOp(left, ast.BitOr(), right):

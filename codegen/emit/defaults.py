@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
-
-import jsonschema_rs
+from functools import cache, cached_property
+from typing import Any, Final
 
 from codegen.emit.annotations import expression
 from codegen.emit.literals import literal
-from codegen.schema.dialects import URIS
+from codegen.passes.judge import Judge
+from codegen.resources import templates
 from codegen.schema.names import Identifier
 from codegen.schema.references import Document
 from codegen.schema.typeset import (
     ANY,
+    FORMS,
     AnyType,
     BooleanType,
     ClassKey,
@@ -35,6 +36,9 @@ from codegen.schema.typeset import (
 )
 from codegen.schema.view import ClassView, Default
 
+READERS: Final = {form: f"read_{form.replace('-', '_')}" for form in FORMS}
+"""The functions of the runtime that make values of texts of a format."""
+
 
 @dataclass
 class DefaultCheck:
@@ -44,25 +48,12 @@ class DefaultCheck:
 
     def fits(self, default: Default) -> bool:
         """Whether the default is valid against every schema that describes its property."""
-        for pointer in default.schemas:
-            validator = self._validators.get(f"#{pointer}") if self._validators is not None else None
-            try:
-                if validator is None or not validator.is_valid(default.value):
-                    return False
-            except ValueError:  # a lone surrogate, or a number that is none
-                return False
-        return _is_finite(default.value)
+        fitting = all(self._judge.is_valid(pointer, default.value) is True for pointer in default.schemas)
+        return fitting and _is_finite(default.value)
 
     @cached_property
-    def _validators(self) -> jsonschema_rs.ValidatorMap | None:
-        """A validator for each subschema; None where the schema does not compile, which another check reports."""
-        schema = self.document.root
-        if isinstance(schema, dict):
-            schema = {**schema, "$schema": URIS[self.document.dialect]}
-        try:
-            return jsonschema_rs.validator_map_for(schema, validate_formats=False, offline=True)
-        except (ValueError, jsonschema_rs.ReferencingError):
-            return None
+    def _judge(self) -> Judge:
+        return Judge(self.document.root, self.document.dialect, is_dynamic=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +79,10 @@ class DefaultPrinter:
         self._names = names
         self._renamed = renamed
 
+    def can_hold(self, value: Any, type_: Type) -> bool:
+        """Whether `value` can be a value of `type_`; a text of a format may be none that Python has."""
+        return self._admits(type_, value)
+
     def makes_models(self, value: Any, type_: Type) -> bool:
         """Whether `value`, as a default of a field of `type_`, is built from instances of classes."""
         return self._expression(value, self._chosen(value, type_)).makes_models
@@ -96,6 +91,9 @@ class DefaultPrinter:
         """`value` as the default of a field of `type_`, whose schema it fits. Each instance gets a list of its own."""
         type_ = self._chosen(value, type_)
         made = self._expression(value, type_)
+        if isinstance(type_, StringType) and type_.form:
+            # In a function of its own, as a field above may have the reader's name.
+            return f"Field(default_factory=lambda: {made.text})"
         if not isinstance(value, (list, dict)):
             return made.text
         if isinstance(type_, ClassType):
@@ -127,6 +125,8 @@ class DefaultPrinter:
                 made = [self._expression(member, self._chosen(member, inner)) for member in value.values()]
                 text = ", ".join(f"{literal(key)}: {part.text}" for key, part in zip(value, made, strict=True))
                 return self._container(f"{{{text}}}", inner, made)
+            case StringType(form=form) if form:
+                return _Expression(f"{READERS[form]}({literal(value)})", inferred=True)
             case IntegerType() | LiteralType():
                 return _Expression(literal(_integral(value)), inferred=isinstance(type_, IntegerType))
             case _:
@@ -149,8 +149,8 @@ class DefaultPrinter:
                 return _is_number(value) and (isinstance(value, int) or value.is_integer())
             case NumberType():
                 return _is_number(value)
-            case StringType():
-                return isinstance(value, str)
+            case StringType(form=form):
+                return isinstance(value, str) and (not form or _is_readable(value, form))
             case LiteralType(values):
                 whole = _integral(value)
                 return any(type(constant.value) is type(whole) and constant.value == whole for constant in values)
@@ -171,6 +171,25 @@ class DefaultPrinter:
             self._admits(field.type, value[wire]) if wire in value else not field.required
             for wire, field in fields.items()
         )
+
+
+def _is_readable(text: str, form: str) -> bool:
+    """Whether the runtime can make a value of a text of a format."""
+    try:
+        getattr(_formats(), READERS[form])(text)
+    except ValueError:
+        return False
+    return True
+
+
+@cache
+def _formats() -> Any:
+    """The runtime's module of that name. It stands on its own, and the runtime as a whole is no package here."""
+    spec = importlib.util.spec_from_file_location("toolgen_formats", templates() / "runtime" / "formats.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _keys(value: Any) -> Iterator[str]:

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from codegen.diagnostics import Diagnostic
 from codegen.emit.formatting import black_format
@@ -34,8 +34,10 @@ class Settings:
 
     handlers: Literal["stubs", "inject"] = "stubs"
     """Whether handlers are modules of the package, or methods of an object that the service passes in."""
-    formats: Literal["annotate", "check"] = "annotate"
-    """Whether the gate asserts `format`."""
+    formats: Literal["annotate", "check", "convert"] = "annotate"
+    """Whether the gate asserts `format`, and whether handlers get dates, times and UUIDs then."""
+    toolsets: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The wire names of each toolset."""
 
 
 @dataclass(slots=True)
@@ -66,7 +68,7 @@ def emit(
     out.files["__init__.py"] = render("init.py.jinja", header=HEADER)
     out.files["dispatch.py"] = _dispatch(catalog, payloads, settings)
     out.files["models/__init__.py"] = render("models_init.py.jinja", header=HEADER)
-    models = _models(catalog, known_model, out.diagnostics)
+    models = _models(catalog, known_model, out.diagnostics, convert=settings.formats == "convert")
     for tool in catalog:
         module = _names(tool).module
         out.files[f"models/{module}.py"] = models[tool.name]
@@ -89,14 +91,16 @@ def pretty_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
-def _models(catalog: Catalog, known_model: KnownModel | None, diagnostics: list[Diagnostic]) -> dict[str, str]:
+def _models(
+    catalog: Catalog, known_model: KnownModel | None, diagnostics: list[Diagnostic], *, convert: bool
+) -> dict[str, str]:
     """The text of each tool's model module, by wire name."""
     texts = {tool.name: text for tool in catalog if known_model and (text := known_model(tool)) is not None}
     missing = [tool for tool in catalog if tool.name not in texts]
     if missing:
         from codegen.emit.models import model_modules  # brings in the model generator, which a rebuild may not need
 
-        for tool, made in zip(missing, model_modules(missing), strict=True):
+        for tool, made in zip(missing, model_modules(missing, convert=convert), strict=True):
             texts[tool.name] = made.text
             diagnostics.extend(made.diagnostics)
     return texts
@@ -110,13 +114,13 @@ def _names(tool: Tool) -> Any:
 
 def _dispatch(catalog: Catalog, payloads: Sequence[tuple[Target, Payload]], settings: Settings) -> str:
     exposed: dict[str, list[tuple[str, str]]] = {tool.name: [] for tool in catalog}
-    tool_read_back: dict[str, list[tuple[str, Mapping[str, bool]]]] = {tool.name: [] for tool in catalog}
+    tool_read_back: dict[str, list[tuple[str, Mapping[str, Any]]]] = {tool.name: [] for tool in catalog}
     for target, payload in payloads:
         for lowered in payload.lowered:
             if lowered.name != lowered.tool:
                 exposed[lowered.tool].append((target.id, lowered.name))
-            if lowered.read_back.get("strict"):
-                tool_read_back[lowered.tool].append((target.id, {**_habits(target), "nulls": True}))
+            if own := {_RULES[key]: value for key, value in lowered.read_back.items() if key in _RULES}:
+                tool_read_back[lowered.tool].append((target.id, {**_habits(target), **own}))
     target_read_back = [(target.id, habits) for target, _ in payloads if (habits := _habits(target))]
     limits = [
         (target.id, limit) for target, _ in payloads if (limit := target.facts.calls.max_output_bytes) is not None
@@ -128,7 +132,8 @@ def _dispatch(catalog: Catalog, payloads: Sequence[tuple[Target, Payload]], sett
         tools_by_module=sorted(catalog, key=lambda tool: _natural(_names(tool).module)),
         tools_by_handler=sorted(catalog, key=lambda tool: _as_imported(_names(tool).module)),
         stubs=settings.handlers == "stubs",
-        formats=settings.formats == "check",
+        formats=settings.formats != "annotate",
+        toolsets=sorted(settings.toolsets.items()),
         exposed=exposed,
         tool_read_back=tool_read_back,
         target_read_back=target_read_back,
@@ -152,6 +157,10 @@ def _as_imported(name: str) -> tuple[int, list[tuple[int, str]]]:
     """The order in which they put imported names: constants, then classes, then the rest."""
     kind = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
     return kind, _natural(name)
+
+
+_RULES: Final = {"strict": "nulls", "nested": "nested", "table": "table"}
+"""What lowering did to the arguments of one tool (`Lowered.read_back`), in the words of the runtime's `ReadBack`."""
 
 
 def _habits(target: Target) -> dict[str, bool]:

@@ -35,10 +35,11 @@ class Part:
         return [name for group in groups if isinstance(group, dict) for name in group]
 
 
-def parts_of(tool: Tool) -> tuple[list[Part], Identifier]:
+def parts_of(tool: Tool, *, convert: bool = False) -> tuple[list[Part], Identifier]:
     """The parts of a tool with their classes named, and the name of the result, which may have no part.
 
-    Raises `ValueError` for a tool that has not been through the naming pass.
+    With `convert`, texts of a format that Python has a type for are of that type. Raises `ValueError` for a tool that
+    has not been through the naming pass.
     """
     if tool.names is None:
         raise ValueError(f"the tool {tool.name!r} has no names yet")
@@ -46,10 +47,10 @@ def parts_of(tool: Tool) -> tuple[list[Part], Identifier]:
     names = ClassNames()
     arguments, result = names.claim(f"{prefix}Arguments"), names.claim(f"{prefix}Result")
     document = Document(tool.parameters, tool.dialect)
-    parts = [Part("parameters", arguments, prefix, document, argument_view(document))]
+    parts = [Part("parameters", arguments, prefix, document, argument_view(document, convert=convert))]
     if tool.returns is not None:
         document = Document(tool.returns, tool.dialect)
-        parts.append(Part("returns", result, result, document, result_view(document)))
+        parts.append(Part("returns", result, result, document, result_view(document, convert=convert)))
     taken: set[str] = set()
     for part in parts:
         _name_classes(part, names, taken)

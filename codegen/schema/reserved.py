@@ -28,7 +28,7 @@ RESERVED_FIELDS: Final = _PYDANTIC | _ANNOTATIONS | {"self"}
 """Names that no field has: attributes of Pydantic's BaseModel (2.11 to 2.14) and of its metaclass, what annotations and
 class bodies mention, and the first parameter of the constructor that type checkers infer."""
 
-RESERVED_CLASSES: Final = _ANNOTATIONS
+RESERVED_CLASSES: Final = _ANNOTATIONS | words("WireDate WireDateTime WireTime WireUUID")
 """Names that no generated class has."""
 
 _STDLIB: Final = words("""

@@ -52,6 +52,8 @@ class StringType:
     """A text."""
 
     bounds: Bounds = ()
+    form: str = ""
+    """One of `FORMS`, where handlers get a value of that kind in place of the text; such a text has no bounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,9 @@ INTEGER: Final = IntegerType()
 NUMBER: Final = NumberType()
 STRING: Final = StringType()
 
+FORMS: Final = ("date-time", "date", "time", "uuid")
+"""Formats of texts that Python has a type for."""
+
 MAX_MEMBERS: Final = 16
 """A union of more types than this says nothing to a reader and becomes any value."""
 
@@ -142,8 +147,8 @@ def bare(type_: Type) -> Type:
             return INTEGER
         case NumberType():
             return NUMBER
-        case StringType():
-            return STRING
+        case StringType(form=form):
+            return StringType(form=form)
         case ListType(item):
             return ListType(item)
         case MapType(value):
@@ -167,10 +172,19 @@ def union(types: Iterable[Type]) -> Type:
         flat.sort(key=lambda part: part == ANY)
     if NUMBER in flat:
         flat = [part for part in flat if not isinstance(part, IntegerType)]
-    flat = _merge_literals(flat)
+    flat = _merge_literals(_merge_texts(flat))
     if len(flat) > MAX_MEMBERS:
         return ANY
     return flat[0] if len(flat) == 1 else UnionType(tuple(flat))
+
+
+def _merge_texts(flat: list[Type]) -> list[Type]:
+    """Texts that are not all of one form are plain texts: which of them a value is cannot be told for sure."""
+    texts = [part for part in flat if isinstance(part, StringType)]
+    fixed = any(isinstance(part, LiteralType) and any(value.kind == "str" for value in part.values) for part in flat)
+    if not any(text.form for text in texts) or (len(texts) == 1 and not fixed):
+        return flat
+    return list(dict.fromkeys(STRING if isinstance(part, StringType) else part for part in flat))
 
 
 def _merge_literals(flat: list[Type]) -> list[Type]:

@@ -97,24 +97,26 @@ class View:
         return key in _reachable(type_, self.classes)
 
 
-def argument_view(document: Document) -> View:
+def argument_view(document: Document, *, convert: bool = False) -> View:
     """The view of a tool's parameters: always one class at the root.
 
-    What branches at the root describe (`anyOf`, `if` and the like) is merged into it.
+    What branches at the root describe (`anyOf`, `if` and the like) is merged into it. With `convert`, texts of a format
+    that Python has a type for are of that type.
     """
-    builder = _Builder(document)
+    builder = _Builder(document, convert)
     return builder.finish(builder.root_class())
 
 
-def result_view(document: Document) -> View:
-    """The view of any schema, such as that of a tool's result."""
-    builder = _Builder(document)
+def result_view(document: Document, *, convert: bool = False) -> View:
+    """The view of any schema, such as that of a tool's result; `convert` as for `argument_view`."""
+    builder = _Builder(document, convert)
     return builder.finish(builder.type_at(""))
 
 
 class _Builder:
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, convert: bool) -> None:
         self._document = document
+        self._convert = convert
         self._conjuncts = Flattener(document)
         self._paths = NamePaths(document, self._conjuncts)
         self._rules = Rules(document, self._conjuncts, self._paths)
@@ -265,13 +267,18 @@ class _Builder:
             case "number":
                 return NumberType(constraints.numeric(schemas, self._document.dialect, whole=False))
             case "string":
-                return StringType(constraints.textual(schemas))
+                return self._text(schemas)
             case "array":
                 return ListType(self._item(conjuncts, depth), constraints.sizes(schemas, "Items"))
             case _ if self._has_properties(conjuncts):
                 return self._class(conjuncts, path, depth, expanded)
             case _:
                 return MapType(self._others(conjuncts, depth)[1], constraints.sizes(schemas, "Properties"))
+
+    def _text(self, schemas: list[Any]) -> Type:
+        formats = (schema.get("format") for schema in schemas) if self._convert else ()
+        form = next((name for name in formats if name in typeset.FORMS), "")
+        return StringType(form=form) if form else StringType(constraints.textual(schemas))
 
     def _item(self, conjuncts: Conjuncts, depth: int) -> Type:
         for conjunct in conjuncts:

@@ -121,7 +121,7 @@ def write_package(folder: Path) -> None:
     for part in ("", "models", "runtime"):
         (folder / part).mkdir(parents=True, exist_ok=True)
         (folder / part / "__init__.py").touch()
-    for name in ("models.py", "values.py"):
+    for name in ("errors.py", "models.py", "values.py"):
         shutil.copy(templates() / "runtime" / name, folder / "runtime" / name)
 
 

@@ -54,6 +54,7 @@ VALUES: list[Any] = [
     [],
     [1],
     ["a"],
+    "2024-02-29",
     [[True]],
     {},
     {"k": 1},
@@ -78,6 +79,8 @@ def admits(type_: Type, value: Any) -> bool:
             return isinstance(value, int) and not isinstance(value, bool)
         case NumberType():
             return isinstance(value, (int, float)) and not isinstance(value, bool)
+        case StringType(form="date"):
+            return value == "2024-02-29"
         case StringType(bounds):
             return isinstance(value, str) and len(value) >= int(dict(bounds).get("minLength", 0))
         case LiteralType(values):
@@ -102,6 +105,7 @@ leaves = st.sampled_from(
         STRING,
         IntegerType((("minimum", 1),)),
         StringType((("minLength", 2),)),
+        StringType(form="date"),
         literal("a"),
         literal("abc", 1),
         literal(0, 7),
