@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from codegen.diagnostics import Diagnostic, Report
 from codegen.passes.branches import check_branches
+from codegen.passes.circles import check_circles
 from codegen.passes.contradictions import check_contradictions
 from codegen.passes.descriptions import check_description
 from codegen.passes.keywords import check_keywords
@@ -48,6 +49,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     CatalogPass(check_schemas),  # leaves out tools whose schemas do not compile, so that nothing later meets them
     ToolPass(check_description),
     SchemaPass(check_keywords),
+    SchemaPass(check_circles),
     SchemaPass(check_contradictions),
     SchemaPass(check_branches),
     SchemaPass(check_defaults),

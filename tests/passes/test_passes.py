@@ -8,6 +8,7 @@ from pathlib import Path
 from codegen.diagnostics import Report
 from codegen.passes import PASSES, CatalogPass, SchemaPass, ToolPass, run_passes
 from codegen.passes.branches import check_branches
+from codegen.passes.circles import check_circles
 from codegen.passes.contradictions import check_contradictions
 from codegen.passes.descriptions import check_description
 from codegen.passes.keywords import check_keywords
@@ -23,6 +24,7 @@ def test_the_order_of_the_passes() -> None:
         CatalogPass(check_schemas),
         ToolPass(check_description),
         SchemaPass(check_keywords),
+        SchemaPass(check_circles),
         SchemaPass(check_contradictions),
         SchemaPass(check_branches),
         SchemaPass(check_defaults),
