@@ -63,7 +63,9 @@ CODES: dict[str, Code] = {
     "misspelt-keyword": Code(_WARNING, "a word in a schema is no keyword, but close to one"),
     "foreign-keyword": Code(_WARNING, "a keyword of another dialect has no effect in this one"),
     "unknown-keyword": Code(_NOTE, "a word in a schema is no keyword; it only informs"),
+    "unknown-format": Code(_NOTE, "a format is none of JSON Schema's, but close to one"),
     "idle-keyword": Code(_WARNING, "a keyword has no effect beside the type, or without its companion"),
+    "endless-reference": Code(_WARNING, "a $ref leads back to itself before it comes to a rule"),
     "hidden-keyword": Code(_WARNING, "a $ref makes the keywords beside it void, up to draft 7"),
     "unsatisfiable": Code(_WARNING, "no value can be valid, or none of a type that the schema has rules for"),
     "enum-misfit": Code(_WARNING, "a value of an enum and the rest of its schema exclude each other"),
@@ -73,6 +75,8 @@ CODES: dict[str, Code] = {
     "model-widened": Code(_NOTE, "a part of the schema is typed Any in the model; the gate still checks it"),
     # targets
     "unknown-target": Code(_ERROR, "a target id is not known"),
+    "broken-target": Code(_ERROR, "a target of another distribution cannot be used"),
+    "unknown-toolset-tool": Code(_ERROR, "a toolset of the configuration names a tool or a pattern that fits no tool"),
     "target-name": Code(_ERROR, "a target refuses the tool's name"),
     "name-replaced": Code(_WARNING, "a name was rewritten for a target"),
     "name-clash": Code(_ERROR, "two tools have one exposed name on a target"),

@@ -5,6 +5,7 @@ A validator passes over what it does not know, so a misspelt keyword is no error
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
@@ -14,14 +15,17 @@ from codegen.diagnostics import Diagnostic, Severity
 from codegen.passes import kinds as k
 from codegen.passes.judge import compiles
 from codegen.passes.mend import Mend, Rename
+from codegen.passes.spelling import shown
 from codegen.passes.subject import ToolSchema
 from codegen.passes.vocabulary import (
     BELIEVED,
     COUNTERPARTS,
     DIALECTS,
+    FORMAT_NAMES,
     FORMERLY,
     IDLE_VALUES,
     KEYWORDS,
+    OTHER_FORMATS,
     SILENT,
     STRANGERS,
     STRING_FORMATS,
@@ -38,7 +42,8 @@ _HIDEABLE: Final = frozenset(word for word, keyword in KEYWORDS.items() if keywo
 
 def check_keywords(subject: ToolSchema) -> Iterator[Diagnostic]:
     """Keywords that are misspelt (`misspelt-keyword`), of another dialect (`foreign-keyword`) or not known at all
-    (`unknown-keyword`), and those without effect where they stand (`idle-keyword`, `hidden-keyword`)."""
+    (`unknown-keyword`), formats that are none (`unknown-format`), and keywords without effect where they stand
+    (`idle-keyword`, `hidden-keyword`)."""
     known = keywords_of(subject.dialect)
     for pointer, schema in subject.places:
         for word in schema:
@@ -142,6 +147,9 @@ def _idle(subject: ToolSchema, pointer: str, schema: dict[str, Any]) -> Iterator
     if "format" in schema and schema["format"] in STRING_FORMATS and not k.kinds_of_type(schema.get("type")) & k.STRING:
         message = f"the format {schema['format']} is for strings, and `type` allows none"
         yield subject.problem("idle-keyword", f"{pointer}/format", message, 'remove it, or write "type": "string"')
+    if isinstance(named := schema.get("format"), str) and (near := _format_meant(named)) is not None:
+        message = f"the format {shown(named)} is none of JSON Schema's: it is never checked"
+        yield subject.problem("unknown-format", f"{pointer}/format", message, f'did you mean "{near}"?')
     for words, wanted, is_missing in _COMPANIONS:
         idle = [word for word in words if word in schema and KEYWORDS[word].is_of(subject.dialect)]
         if "if" in idle and subject.counts_evaluated:
@@ -150,6 +158,16 @@ def _idle(subject: ToolSchema, pointer: str, schema: dict[str, Any]) -> Iterator
             message = f"{_listed(idle)} {'has' if len(idle) == 1 else 'have'} no effect without {wanted}"
             hint = f"add {wanted}, or remove {'it' if len(idle) == 1 else 'them'}"
             yield subject.problem("idle-keyword", join(pointer, idle[0]), message, hint)
+
+
+def _format_meant(name: str) -> str | None:
+    """The format that a name which is none was meant to be; None for formats, and where no guess is safe."""
+    if name in STRING_FORMATS or name in OTHER_FORMATS:
+        return None
+    word = name.strip().lower()
+    if word in STRING_FORMATS or word in FORMAT_NAMES:
+        return FORMAT_NAMES.get(word, word)
+    return next(iter(difflib.get_close_matches(word, sorted(STRING_FORMATS), 1, 0.85)), None)
 
 
 _COMPANIONS: Final[tuple[tuple[tuple[str, ...], str, Callable[[dict[str, Any]], bool]], ...]] = (

@@ -111,6 +111,22 @@ STRING_FORMATS: Final = words("""
     """)
 """Formats that are defined for texts only."""
 
+OTHER_FORMATS: Final = words("""
+    int32 int64 float double decimal byte binary password char commonmark html media-range sf-string
+    """)
+"""Formats of OpenAPI's registry: they inform, and are nobody's misspelling."""
+
+FORMAT_NAMES: Final = {
+    **dict.fromkeys(("datetime", "date_time", "timestamp", "iso8601", "iso-8601", "rfc3339"), "date-time"),
+    **dict.fromkeys(("url", "href", "link"), "uri"),
+    **dict.fromkeys(("guid", "uuid4"), "uuid"),
+    **dict.fromkeys(("e-mail", "mail"), "email"),
+    **dict.fromkeys(("host", "host-name", "domain"), "hostname"),
+    "ip-address": "ipv4",  # draft 3
+    **dict.fromkeys(("regexp", "pattern"), "regex"),
+}
+"""Other names that people give to formats, and the name that validators know."""
+
 IDLE_VALUES: Final[dict[str, tuple[Any, ...]]] = {
     "uniqueItems": (False,),
     "minLength": (0,),

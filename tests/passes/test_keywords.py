@@ -152,3 +152,24 @@ def test_keywords_beside_a_reference_count_today(dialect: str) -> None:
 def test_an_embedded_schema_of_another_dialect_is_left_alone() -> None:
     other = {"$schema": "http://json-schema.org/draft-04/schema#", "id": "https://example.com/a", "enum": [1]}
     assert of_property({"$defs": {"Other": other}}) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("datetime", "date-time"),
+        ("Date-Time", "date-time"),
+        ("url", "uri"),
+        ("guid", "uuid"),
+        ("e-mail", "email"),
+        ("ipv 4", "ipv4"),
+    ],
+)
+def test_formats_that_are_meant_otherwise(name: str, meant: str) -> None:
+    found = problems({"type": "object", "properties": {"p": {"type": "string", "format": name}}})
+    assert [(one.code, one.hint) for one in found] == [("unknown-format", f'did you mean "{meant}"?')]
+
+
+@pytest.mark.parametrize("name", ["date-time", "uuid", "int64", "password", "fasta", "YYYY", "x-money"])
+def test_formats_that_are_known_or_of_ones_own(name: str) -> None:
+    assert problems({"type": "object", "properties": {"p": {"format": name}}}) == []
