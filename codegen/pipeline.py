@@ -12,15 +12,18 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from codegen import __version__
 from codegen.diagnostics import Report
-from codegen.project import Project
+from codegen.project import DEFAULT_TARGETS, PLUGINS, SETTINGS, Project
 from codegen.publish import Lock, LockState, Manifest, Package, ToolRecord, intact, read_lock
 from codegen.resources import sources_changed_since
 from codegen.specs import discover, read_catalog, read_text, to_spec
 from codegen.specs.tool import Catalog, Tool
+
+if TYPE_CHECKING:
+    from codegen.targets import Payload, TargetOptions
 
 
 @dataclass(slots=True)
@@ -48,7 +51,7 @@ def is_current(project: Project) -> bool:
         return False
     if manifest.toolgen != __version__ or manifest.options != project.options_digest:
         return False
-    if sources_changed_since((project.output / "toolgen.lock").stat().st_mtime):
+    if sources_changed_since((project.output / "toolgen.lock").stat().st_mtime) or _has_plugin(project):
         return False
     selection = _select(project, lock)
     if selection.roots != manifest.roots:
@@ -63,6 +66,16 @@ def is_current(project: Project) -> bool:
             return False
     stubs = [f"handlers/{record.module}.py" for record in manifest.tools.values()]
     return intact(project.output, manifest, stubs if project.settings["handlers"] == "stubs" else ())
+
+
+def _has_plugin(project: Project) -> bool:
+    """Whether another distribution brings one of the targets: nothing here tells whether it changed."""
+    others = set(project.targets).difference(DEFAULT_TARGETS)
+    if not others:
+        return False
+    from importlib.metadata import entry_points
+
+    return any(point.name in others for point in entry_points(group=PLUGINS))
 
 
 def compile_package(project: Project, report: Report, base: Path) -> Package | None:
@@ -96,7 +109,37 @@ def compile_package(project: Project, report: Report, base: Path) -> Package | N
             sources.setdefault(name, selection.kept[name].source)
         inputs = {**_inputs_of(lock.manifest, selection.kept), **inputs}
     catalog = Catalog(tuple(tools[name] for name in sorted(tools)), read.faulty)
-    return _build(project, catalog, sources, inputs, selection.roots, lock, report)
+    return _build(project, catalog, sources, inputs, selection.roots, lock, report, base)
+
+
+def lowering_options(project: Project, *, explain: bool = False) -> TargetOptions:
+    """What the settings of the project say about lowering."""
+    from codegen.targets import TargetOptions
+
+    return TargetOptions(
+        names=project.settings["names"],
+        settings={name: value for name, value in project.settings.items() if SETTINGS[name].of_target},
+        explain=explain,
+    )
+
+
+def lower_project(
+    project: Project, catalog: Catalog, report: Report, base: Path
+) -> tuple[dict[str, Payload], dict[str, tuple[str, ...]]]:
+    """The payload of each target of the project, and the wire names of each toolset.
+
+    Problems go to the report, with paths relative to `base`.
+    """
+    from codegen.targets import lower_catalog, resolve_toolsets
+
+    file = "pyproject.toml" if project.file is None else _shown(project.file, base)
+    # After an error the catalog may lack tools that the toolsets name rightly.
+    readable = project.whole and not report.has_errors
+    toolsets, problems = resolve_toolsets(project.settings["toolsets"], catalog, file=file, whole=readable)
+    report.add(*problems)
+    payloads, problems = lower_catalog(catalog, project.targets, lowering_options(project), toolsets=toolsets)
+    report.add(*problems)
+    return payloads, toolsets
 
 
 def _build(
@@ -107,18 +150,15 @@ def _build(
     roots: tuple[str, ...],
     lock: Lock,
     report: Report,
+    base: Path,
 ) -> Package | None:
     # Reading the lock or a configuration must not pay for these.
     from codegen.emit import Settings, emit
     from codegen.passes import run_passes
-    from codegen.targets import TargetOptions, lower_catalog, registry
+    from codegen.targets import registry
 
     catalog = run_passes(catalog, report)
-    options = TargetOptions(
-        names=project.settings["names"], settings={"oci_encoding": project.settings["oci_encoding"]}
-    )
-    payloads, problems = lower_catalog(catalog, project.targets, options)
-    report.add(*problems)
+    payloads, toolsets = lower_project(project, catalog, report, base)
     if report.has_errors:
         return None
     digests = {tool.name: _tool_digest(tool) for tool in catalog}
@@ -126,7 +166,14 @@ def _build(
     emitted = emit(
         catalog,
         [(targets[target], payload) for target, payload in payloads.items()],
-        Settings(project.settings["handlers"], project.settings["formats"]),
+        Settings(
+            project.settings["handlers"],
+            project.settings["formats"],
+            toolsets,
+            project.settings["repair"],
+            project.settings["journals"],
+            project.settings["engines"],
+        ),
         known_model=_known_models(project, lock, digests),
         exists=lambda path: os.path.lexists(project.output / path),
     )

@@ -32,7 +32,7 @@ PLUGINS = "toolgen.targets"
 class Setting:
     """One setting of `[tool.toolgen]`."""
 
-    kind: Literal["text", "texts", "choice", "flag", "sets"]
+    kind: Literal["text", "texts", "choice", "choices", "flag", "sets"]
     default: Any
     meaning: str
     choices: tuple[str, ...] = ()
@@ -53,8 +53,11 @@ SETTINGS: dict[str, Setting] = {
     "formats": Setting(
         "choice",
         "annotate",
-        "`annotate`: format only informs; `check`: the gate asserts it; `convert`: and handlers get dates, times, UUIDs",
+        "`annotate`: format only informs; `check`: the gate asserts it; `convert`: handlers get dates, times, UUIDs",
         ("annotate", "check", "convert"),
+    ),
+    "repair": Setting(
+        "flag", False, "whether a list or object that arrives as JSON text is read where no text may stand"
     ),
     "names": Setting(
         "choice",
@@ -83,6 +86,8 @@ SETTINGS: dict[str, Setting] = {
         ("generic", "cohere", "cohere_v2"),
         of_target=True,
     ),
+    "journals": Setting("choices", ["sqlite"], "journal stores to bring along", ("sqlite", "postgres")),
+    "engines": Setting("choices", [], "workflow engines to bring an adapter for", ("temporal", "dbos")),
     "toolsets": Setting("sets", {}, "parts of the catalog that are registered together: names and patterns of tools"),
     "strict": Setting("flag", False, "whether warnings stop a build", shapes_output=False),
 }
@@ -213,6 +218,9 @@ def _problem(name: str, value: Any) -> str:
     if setting.kind == "texts":
         fine = isinstance(value, list) and value and all(isinstance(one, str) and one for one in value)
         return "" if fine else f"{name} must be a list of texts"
+    if setting.kind == "choices":
+        fine = isinstance(value, list) and all(one in setting.choices for one in value)
+        return "" if fine else f"{name} must be a list of {', '.join(setting.choices)}"
     if setting.kind == "sets":
         return _sets_problem(name, value)
     if not isinstance(value, str):

@@ -12,6 +12,7 @@ import click
 from codegen.cli.options import CLEAN, FINDINGS, TROUBLE, Trouble, find_project
 from codegen.cli.render import print_diagnostics, stops, summary
 from codegen.diagnostics import Diagnostic, Report, Severity
+from codegen.pipeline import lower_project
 from codegen.project import Project
 
 _MAX_ROUNDS = 20
@@ -61,17 +62,9 @@ def _examine(project: Project, base: Path, report: Report) -> int:
     """Reads, checks and lowers the specs; the number of tools that came through."""
     from codegen.passes import run_passes
     from codegen.specs import read_catalog
-    from codegen.targets import PluginError, TargetOptions, lower_catalog
 
     catalog = run_passes(read_catalog(project.specs, base=base, report=report), report)
-    options = TargetOptions(
-        names=project.settings["names"], settings={"oci_encoding": project.settings["oci_encoding"]}
-    )
-    try:
-        _, problems = lower_catalog(catalog, project.targets, options)
-    except PluginError as error:
-        raise Trouble(str(error)) from error
-    report.add(*problems)
+    lower_project(project, catalog, report, base)
     return len(catalog)
 
 

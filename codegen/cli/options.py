@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -40,7 +41,7 @@ def find_project(
     except ConfigError as error:
         raise Trouble(str(error)) from error
     if strict:
-        return Project(project.specs, project.output, {**project.settings, "strict": True})
+        return dataclasses.replace(project, settings={**project.settings, "strict": True})
     return project
 
 

@@ -20,7 +20,7 @@ from codegen.simulator import ScenarioError, Simulator, SimulatorUnavailable, sc
 @click.option("--port", default=8765, show_default=True, help="Port to listen on; 0 takes any free one.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of scenario files and exit.")
 def simulate(scenarios: tuple[Path, ...], host: str, port: int, schema: bool) -> None:
-    """Run a local server that speaks the OpenAI Agents, OpenAI Responses and OCI Agents APIs.
+    """Run a local server that speaks the APIs of OpenAI (Agents, Responses), OCI (Agents, inference) and Bedrock.
 
     SCENARIOS are YAML or JSON files that say what the simulated model does. On Ctrl+C or SIGTERM the report is printed;
     the exit code is 1 when something was not as the scenarios expect it, and 2 when the server could not run.
@@ -33,6 +33,7 @@ def simulate(scenarios: tuple[Path, ...], host: str, port: int, schema: bool) ->
         with simulator, _interruptible(), contextlib.suppress(KeyboardInterrupt):
             click.echo(f"OpenAI base URL:  {simulator.openai_base_url}")
             click.echo(f"OCI endpoint:     {simulator.oci_endpoint}")
+            click.echo(f"Bedrock endpoint: {simulator.bedrock_endpoint}")
             click.echo(f"Forecast service: {simulator.weather_url}")
             click.echo(f"Report:           {simulator.base_url}/_simulator/report")
             simulator.wait()

@@ -8,7 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from codegen.emit.literals import WIDTH, docstring, py_string
+from codegen.emit.literals import WIDTH, docstring, literal, py_string
 from codegen.resources import templates
 
 
@@ -51,8 +51,8 @@ def fit(indent: str, head: str, items: Sequence[str], tail: str, *, explode: boo
     return f"{indent}{head}{opening}\n{body}{indent}{closing}{tail}"
 
 
-def _keywords(rules: Mapping[str, bool]) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in rules.items())
+def _keywords(rules: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={literal(value)}" for name, value in rules.items())
 
 
 def _number(value: float) -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from codegen.diagnostics import Severity
 from codegen.schema.pointers import join
 from codegen.specs.faults import did_you_mean, nearest, quoted
 from codegen.specs.openapi import to_json_schema
 from codegen.specs.settings import KEY as SETTINGS
-from codegen.specs.shapes import BEDROCK, GEMINI, MCP, OCI, Shape
+from codegen.specs.shapes import BEDROCK, GEMINI, OCI, Shape
 from codegen.specs.source import Problems
 from codegen.specs.string_map import from_string_map
-from codegen.specs.tool import Effect, Schema
+from codegen.specs.tool import Schema
 
 _OTHER_TYPES = ("null", "boolean", "integer", "number", "string", "array")
 """The types that exclude an object. A type that is none at all is left to the checks of the schema."""
@@ -29,13 +30,13 @@ class Definition:
     returns: Schema | None
     strict: bool | None
     defer_loading: bool | None
-    effect: Effect | None
-    """What annotations say, where the shape has some."""
+    title: str | None
+    annotations: dict[str, Any] | None
     settings: Any
     """The raw value of `x-toolgen`."""
     pointer: str
     parts: dict[str, str]
-    """Pointers of `name`, `description`, `parameters`, `returns` and `x-toolgen`."""
+    """Pointers of `name`, `description`, `parameters`, `returns`, `title`, `annotations` and `x-toolgen`."""
     converted: frozenset[str] = field(default_factory=frozenset)
     """The parts whose schema is not the very value that stands in the file."""
 
@@ -61,6 +62,15 @@ def read_definition(
         problems.add(pointer, "spec-field", "the definition has no name", _NAME_HINT)
     return None
 
+
+_HINTS: Final[Mapping[str, tuple[type, str]]] = {
+    "title": (str, "a text"),
+    **dict.fromkeys(
+        ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"),
+        (bool, "true or false"),
+    ),
+}
+"""The annotations that MCP knows, with their type."""
 
 _NAME_HINT = 'add "name": the word by which models call the function'
 
@@ -103,10 +113,10 @@ class _Reading:
         settings = self._settings(parts)
         strict = self._typed("strict", bool, "true, false or null") if self.shape.strict else None
         defer = self._typed("defer_loading", bool, "true or false") if self.shape.defer_loading else None
-        for key, said in (("strict", strict), ("defer_loading", defer)):
-            if said is not None:
-                parts[key] = join(self.pointer, key)
-        effect = self._annotated() if self.shape is MCP else None
+        title = self._typed("title", str, "a text") if self.shape.titled else None
+        annotations = self._annotations() if self.shape.titled else None
+        said = {"strict": strict, "defer_loading": defer, "title": title, "annotations": annotations}
+        parts |= {key: join(self.pointer, key) for key, value in said.items() if value is not None}
         if parameters is None or self.failed:
             return None
         return Definition(
@@ -116,7 +126,8 @@ class _Reading:
             returns=returns,
             strict=strict,
             defer_loading=defer,
-            effect=effect,
+            title=title,
+            annotations=annotations,
             settings=settings,
             pointer=self.outer_pointer if self.outer else self.pointer,
             parts=parts,
@@ -223,22 +234,14 @@ class _Reading:
         parts[SETTINGS] = found[0][1]
         return found[0][0]
 
-    def _annotated(self) -> Effect | None:
-        annotations = self.value.get("annotations")
-        if annotations is None:
-            return None
-        pointer = join(self.pointer, "annotations")
-        if not isinstance(annotations, dict):
-            self._wrong(pointer, "annotations must be an object")
-            return None
-        hints = {}
-        for key in ("readOnlyHint", "idempotentHint"):
-            hints[key] = annotations.get(key)
-            if hints[key] is not None and not isinstance(hints[key], bool):
-                self._wrong(join(pointer, key), f"{key} must be true or false")
-        if hints["readOnlyHint"] is True:
-            return Effect.READ
-        return Effect.IDEMPOTENT if hints["idempotentHint"] is True else Effect.WRITE
+    def _annotations(self) -> dict[str, Any] | None:
+        """The hints of MCP; those that the protocol knows have their type."""
+        annotations: dict[str, Any] | None = self._typed("annotations", dict, "an object")
+        for key, value in (annotations or {}).items():
+            kind, wanted = _HINTS.get(key, (object, ""))
+            if value is not None and not isinstance(value, kind):
+                self._wrong(join(self.pointer, "annotations", key), f"{key} must be {wanted}")
+        return annotations
 
     def _typed(self, key: str, kind: type, wanted: str) -> Any:
         value = self.value.get(key)

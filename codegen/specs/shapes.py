@@ -23,6 +23,8 @@ class Shape:
     """What `type` may say; None where the shape has no such key."""
     strict: bool = False
     defer_loading: bool = False
+    titled: bool = False
+    """Whether a definition may have a `title` and `annotations`."""
     silent: frozenset[str] = frozenset()
     """Keys with no bearing on what is generated, for which nobody needs a diagnostic."""
     without_effect: frozenset[str] = frozenset()
@@ -36,6 +38,7 @@ class Shape:
         names += ["type"] if self.types is not None else []
         names += ["strict"] if self.strict else []
         names += ["defer_loading"] if self.defer_loading else []
+        names += ["title", "annotations"] if self.titled else []
         object.__setattr__(self, "known", (*names, *sorted(self.silent | self.without_effect)))
 
 
@@ -53,6 +56,7 @@ FLAT: Final = Shape(
     types=keys("function"),
     strict=True,
     defer_loading=True,
+    titled=True,
     silent=SHARED,
     without_effect=keys("async allowed_callers"),
 )
@@ -71,8 +75,8 @@ MCP: Final = Shape(
     ("inputSchema",),
     ("outputSchema", "returns"),
     optional=False,
-    silent=keys("annotations"),
-    without_effect=keys("title icons _meta execution"),
+    titled=True,
+    without_effect=keys("icons _meta execution"),
 )
 GEMINI: Final = Shape(
     "Gemini",

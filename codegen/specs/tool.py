@@ -25,6 +25,14 @@ class Effect(enum.Enum):
     IDEMPOTENT = "idempotent"
     WRITE = "write"
 
+    @staticmethod
+    def hinted(annotations: Mapping[str, Any] | None) -> Effect:
+        """What the hints of MCP say. Absent ones are false, by the protocol's own defaults."""
+        hints = annotations or {}
+        if hints.get("readOnlyHint") is True:
+            return Effect.READ
+        return Effect.IDEMPOTENT if hints.get("idempotentHint") is True else Effect.WRITE
+
 
 @dataclass(frozen=True, slots=True)
 class Override:
@@ -43,7 +51,8 @@ class Origin:
     pointer: str
     """Pointer of the whole definition."""
     parts: Mapping[str, str] = field(default_factory=dict)
-    """Pointers of `name`, `description`, `parameters`, `returns`, `x-toolgen`, as far as the spec has them."""
+    """Pointers of `name`, `description`, `parameters`, `returns`, `title`, `annotations`, `x-toolgen`, as far as the
+    spec has them."""
     moved: Mapping[str, tuple[Locator, str]] = field(default_factory=dict)
     """Where bundled schemas were copied from: `parameters/$defs/Address` → the file and the pointer in it."""
 
@@ -93,6 +102,10 @@ class Tool:
     """Seconds; None leaves it to the dispatcher."""
     defer_loading: bool = False
     confirm: bool = False
+    title: str | None = None
+    """The name for people, where the spec has one."""
+    annotations: Mapping[str, Any] | None = None
+    """The hints of MCP, as written; `effect` already follows from them where the spec says nothing else."""
     overrides: Mapping[str, Override] = field(default_factory=dict)
     """By target id."""
     only_targets: tuple[str, ...] | None = None

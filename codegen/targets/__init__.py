@@ -17,6 +17,7 @@ from codegen.targets.interface import (
 )
 from codegen.targets.lowering import lower_catalog
 from codegen.targets.registry import BUILT_IN, GROUP, PluginError, registry
+from codegen.targets.toolsets import resolve_toolsets
 
 __all__ = [
     "BUILT_IN",
@@ -31,4 +32,5 @@ __all__ = [
     "TargetOptions",
     "lower_catalog",
     "registry",
+    "resolve_toolsets",
 ]

@@ -229,6 +229,8 @@ class Composer:
         if isinstance(site.get("oneOf"), list):
             result = self._merge(result, Node({"anyOf": self._one_of(site)}, site.pointer))
         parts = [] if site.target is None else [site.target]
+        if site.get("allOf"):
+            self._notes.rewritten(site.place("allOf"), "allOf is merged into one schema")
         for part in [*parts, *(site.get("allOf") or ())]:
             result = self._merge(result, self._flatten(part, active))
         if isinstance(result, Node):
@@ -282,6 +284,8 @@ class Composer:
                 text = "oneOf is sent as anyOf, which also takes values that fit several of its branches"
                 self._notes.loss(site.place("oneOf"), text)
                 break
+        else:
+            self._notes.rewritten(site.place("oneOf"), "oneOf is said as anyOf: its branches exclude each other")
         return branches
 
     def _disjoint(self, left: NodeSchema, right: NodeSchema) -> bool:

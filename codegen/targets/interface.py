@@ -1,7 +1,24 @@
 """What a target is: its facts as data, and two functions that turn tools into what its API is sent.
 
 Built-in targets and those of other distributions (entry-point group `toolgen.targets`) implement the same `Target`.
-Most need only the facts and one function and are made with `codegen.targets.standard.StandardTarget`.
+Most need only the facts and one function and are made with `codegen.targets.standard.StandardTarget`:
+
+    PASSES = (
+        READ,
+        Pass("object root", "the API documents one plain object at the root", object_root),
+        Pass("inline references", "the API takes no $ref", inline_references),
+        keyword_pass(FACTS),
+    )
+
+    def _shape(exposed: Exposed, options: TargetOptions) -> Shaped:
+        passed = run_passes(exposed.tool, exposed.target, PASSES, explain=options.explain)
+        return passed.shaped({"name": exposed.name, "input_schema": passed.schema})
+
+    TARGET = StandardTarget("acme", "Acme chat", FACTS, _shape)
+
+The lowering of a schema is such a table of passes (`codegen.targets.passes`): each takes the schema and gives the next
+one, and says to its `Notes` what it loses (`loss`), what it says in other words (`rewritten`) and what must be undone
+when a call arrives (`read_back`). With `TargetOptions.explain` every pass becomes a `Step` of the `Lowered`.
 
 A rule that an API has is only as good as the proof of it, so every rule carries its `Evidence`, and says with `hard`
 whether the API certainly refuses what breaks it: then it stops a build. All other rules warn.
@@ -14,12 +31,14 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, runtime_checkable
 
 from codegen.diagnostics import Diagnostic
 from codegen.specs.tool import Tool
 
 if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
     from codegen.targets.strict_subset import StrictSubset
 
 
@@ -87,6 +106,10 @@ class Measure(enum.Enum):
     DEPTH = "levels of nested objects and arrays"
     ENUM_VALUES = "enum values of the whole schema"
     NAME_TEXT = "characters of property names, definition names, enum and const values"
+    NAME = "characters of the name"
+    OPTIONAL = "optional properties of strict schemas"
+    UNIONS = "schemas with several types or branches in strict schemas"
+    STRICT_TOOLS = "tools in strict mode"
     LARGE_ENUM_TEXT = "characters of a string enum with more than 250 values"
 
 
@@ -119,16 +142,25 @@ class Treatment(enum.Enum):
 
     KEPT = "kept"
     REWRITTEN = "rewritten"
-    """Said with other keywords, exactly where that is possible."""
+    """Said with other keywords, exactly where that is possible: a pass of the target's own does it."""
     DESCRIBED = "described"
-    """Moved into the text of the description."""
+    """Moved into the text of the description of the schema that it stands in, by `codegen.targets.rewriting`."""
     DROPPED = "dropped"
+    """Left out, by `codegen.targets.rewriting`."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeywordRule:
+    """What happens to a keyword and why, in a few words that fit into brackets: "the API refuses it"."""
+
     treatment: Treatment
     reason: str
+
+
+RUNTIME_FOLDERS: Final = ("adapters", "loops", "registration")
+"""Folders of the runtime whose modules belong to targets."""
+
+KEPT: Final = KeywordRule(Treatment.KEPT, "taken as it is")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,16 +202,30 @@ class TargetFacts:
     name: NameRule
     description: DescriptionRule
     calls: CallFacts
+    properties: NameRule | None = None
+    """Which names of properties the target takes, where it has a rule; others are renamed and read back by a table."""
     limits: tuple[Limit, ...] = ()
     """Limits of an entry and of the list; those of strict mode are part of `strict`."""
     keywords: Mapping[str, KeywordRule] = field(default_factory=dict)
-    """Keywords that are not simply kept."""
+    """What becomes of each keyword; `other_keywords` is for those that are not named.
+
+    The one statement of it: `keyword_pass` carries out what is dropped and described, and `toolgen targets` and the
+    documentation print the table.
+    """
+    other_keywords: KeywordRule = KEPT
+    """What becomes of keywords that `keywords` does not name. Another rule than `KEPT` makes the table the whole list
+    of what the API takes."""
     strict: StrictSubset | None = None
     """What the strict mode takes; None where there is no such mode."""
     defer_loading: bool = False
     """Whether an entry may say that its tool is loaded on demand."""
     runtime: tuple[str, ...] = ()
-    """Files below `runtime/` that a build with this target emits: its adapter and its loop."""
+    """Files below `runtime/` that a build with this target emits: its adapter (`adapters/ID.py`) and its loop.
+
+    Each stands in one of `RUNTIME_FOLDERS` and imports the rest of the runtime relatively, for it is copied."""
+    runtime_root: Traversable | None = None
+    """The folder in which a plugin keeps its files of `runtime`, such as `importlib.resources.files(__package__) /
+    "runtime"`. What is not there is one of our own files, so that a target may share the adapter of another."""
     options: tuple[TargetOption, ...] = ()
 
     @property
@@ -189,6 +235,10 @@ class TargetFacts:
     @property
     def has_defer_loading(self) -> bool:
         return self.defer_loading
+
+    def keyword(self, name: str) -> KeywordRule:
+        """What becomes of one keyword."""
+        return self.keywords.get(name, self.other_keywords)
 
 
 class TargetOptionError(ValueError):
@@ -210,6 +260,8 @@ class TargetOptions:
     """The toolset that a payload is for; empty for the whole catalog."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """Values of `TargetFacts.options`, by name."""
+    explain: bool = False
+    """Whether each pass is recorded in `Lowered.steps`. A build does not ask for it: copies of schemas take time."""
 
     def choice(self, option: TargetOption) -> str:
         """The value of `option`, its first choice where nothing is set. Raises `TargetOptionError`."""
@@ -217,6 +269,31 @@ class TargetOptions:
         if value not in option.choices:
             raise TargetOptionError(option, value)
         return value
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something that is said in other words which admit the same values."""
+
+    pointer: str
+    """In the file of the spec."""
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One pass of the lowering of one tool."""
+
+    name: str
+    reason: str
+    """Why the target needs it."""
+    schema: Any
+    """The schema after the step, as JSON. References that are followed already are shown as `#` and their pointer."""
+    changed: bool
+    """Whether the schema differs from the one before the step."""
+    problems: tuple[Diagnostic, ...] = ()
+    """What the step reported: losses mostly, errors too. They are also among the diagnostics of the `Lowered`."""
+    rewritten: tuple[Remark, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +311,12 @@ class Lowered:
     """What the runtime must know to read this target's calls of this tool, as JSON; usually empty.
 
     `name`: the exposed name, where it is not the wire name. `strict`: true where an optional property was made
-    nullable, so that a null may mean that the property is absent.
+    nullable, so that a null may mean that the property is absent. Passes write the rest with `Notes.read_back`.
     """
+    sizes: Mapping[Measure, int] = field(default_factory=dict)
+    """What the tool adds to the measures of a list that are neither its number of tools nor its bytes."""
+    steps: tuple[Step, ...] = ()
+    """How the schema came about, in order; empty unless `TargetOptions.explain` asks for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
 from codegen.diagnostics import Diagnostic, Severity
 from codegen.specs.tool import Catalog, Tool
 from codegen.targets.interface import Lowered, Payload, Target, TargetOptions
-from codegen.targets.registry import registry
+from codegen.targets.registry import PluginError, registry
 
 
 def lower_catalog(
@@ -16,15 +17,34 @@ def lower_catalog(
     target_ids: Sequence[str],
     options: TargetOptions = TargetOptions(),  # noqa: B008  (frozen)
     *,
+    toolsets: Mapping[str, Sequence[str]] | None = None,
     targets: Mapping[str, Target] | None = None,
     asked_by: str = "--target",
 ) -> tuple[dict[str, Payload], list[Diagnostic]]:
     """The payload of each target by its id, and every problem found on the way.
 
-    `target_ids` may be empty: then no payloads are made. `asked_by` says in diagnostics where the ids come from. The
-    tools must have passed the checks of their schemas. Raises `codegen.targets.registry.PluginError`.
+    `target_ids` may be empty: then no payloads are made. `toolsets` has the wire names of the parts that are registered
+    together: what a target refuses as a list is an error for those, and a warning for the whole. `asked_by` says in
+    diagnostics where the ids come from. The tools must have passed the checks of their schemas.
     """
     known = registry() if targets is None else targets
+    try:
+        return _lower(catalog, target_ids, options, toolsets or {}, known, asked_by)
+    except PluginError as error:
+        hint = f"mend or uninstall {error.origin}"
+        return {}, [
+            Diagnostic("broken-target", Severity.ERROR, asked_by, None, "", str(error), hint, target=error.target)
+        ]
+
+
+def _lower(
+    catalog: Catalog,
+    target_ids: Sequence[str],
+    options: TargetOptions,
+    toolsets: Mapping[str, Sequence[str]],
+    known: Mapping[str, Target],
+    asked_by: str,
+) -> tuple[dict[str, Payload], list[Diagnostic]]:
     found = [
         Diagnostic("unknown-target", Severity.ERROR, asked_by, None, "", *_unknown(name, known))
         for name in dict.fromkeys(target_ids)
@@ -42,9 +62,26 @@ def lower_catalog(
         payloads[name] = target.payload(lowered, options)
         for one in lowered:
             found += one.diagnostics
-        found += payloads[name].diagnostics
+        found += _of_lists(target, payloads[name], options, toolsets)
         found += _clashes(tools, lowered, name)
     return payloads, found
+
+
+def _of_lists(
+    target: Target, payload: Payload, options: TargetOptions, toolsets: Mapping[str, Sequence[str]]
+) -> Iterable[Diagnostic]:
+    """The problems of the whole list, and of each toolset.
+
+    Where the toolsets hold every tool, the whole list is not what is registered: its warnings become notes.
+    """
+    grouped = {name for members in toolsets.values() for name in members}
+    apart = bool(grouped) and all(one.tool in grouped for one in payload.lowered)
+    for problem in payload.diagnostics:
+        noted = apart and problem.severity is Severity.WARNING
+        yield dataclasses.replace(problem, severity=Severity.NOTE) if noted else problem
+    for toolset, members in toolsets.items():
+        part = [one for one in payload.lowered if one.tool in set(members)]
+        yield from target.payload(part, dataclasses.replace(options, toolset=toolset)).diagnostics
 
 
 def _named_targets(tool: Tool, known: Mapping[str, Target]) -> Iterable[Diagnostic]:

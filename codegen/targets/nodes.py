@@ -85,14 +85,31 @@ class Notes:
     tool: Tool
     target: str
     found: list[Diagnostic] = field(default_factory=list)
+    exact: list[tuple[str, str]] = field(default_factory=list)
+    """Pointer and message of what is said otherwise and means the same."""
+    part: str = "parameters"
+    """Which schema of the tool it is about: its parameters, or what it `returns`."""
+    read_back: dict[str, Any] = field(default_factory=dict)
+    """What the runtime must know to read the calls, as JSON: it becomes `Lowered.read_back`."""
+
+    def rewritten(self, pointer: str, message: str) -> None:
+        """Something that the payload says in other words which admit the same values; `explain` shows it."""
+        self.exact.append((pointer, message))
 
     def loss(self, pointer: str, message: str) -> None:
         """A rule of the spec that the payload does not express; `message` says what happens instead."""
         self.add("loss", pointer, message)
 
     def add(self, code: str, pointer: str, message: str, hint: str = "") -> None:
-        """A problem at `pointer` of the parameters."""
-        self.found.append(self.tool.problem(code, message, hint, below=pointer, target=self.target))
+        """A problem at `pointer` of the schema."""
+        problem = self.tool.problem(code, message, hint, part=self.part, below=pointer, target=self.target)
+        self.found.append(problem)
+
+    def take(self, heard: Notes) -> None:
+        """Takes over what was noted elsewhere, such as on a trial that went well."""
+        self.found += heard.found
+        self.exact += heard.exact
+        self.read_back |= heard.read_back
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:

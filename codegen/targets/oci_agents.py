@@ -17,10 +17,9 @@ from codegen.targets.interface import (
     TargetOptions,
     Treatment,
 )
-from codegen.targets.nodes import Notes, plain, read_nodes
 from codegen.targets.oci_parameters import ENCODINGS, encode_parameters
-from codegen.targets.rewriting import apply_keywords, inline_references
-from codegen.targets.roots import is_plain, object_root
+from codegen.targets.passes import INLINE_REFERENCES, OBJECT_ROOT, READ, Pass, keyword_pass, run_passes
+from codegen.targets.roots import is_plain
 from codegen.targets.standard import Exposed, Shaped, StandardTarget
 
 ENCODING: Final = TargetOption(
@@ -69,24 +68,35 @@ FACTS: Final = TargetFacts(
 )
 
 
+_PASSES: Final = (READ, OBJECT_ROOT, INLINE_REFERENCES, keyword_pass(FACTS))
+
+
+def _encoding_pass(encoding: str) -> Pass:
+    return Pass(
+        "string map",
+        f"the API carries a schema as a map of texts, here in the encoding {encoding!r}",
+        lambda schema, notes: encode_parameters(schema, encoding),
+    )
+
+
+_ENCODE: Final = {encoding: _encoding_pass(encoding) for encoding in ENCODINGS}
+
+
 def _shape(exposed: Exposed, options: TargetOptions) -> Shaped:
-    tool = exposed.tool
-    notes = Notes(tool, exposed.target)
-    schema = plain(tool.parameters)
-    if not is_plain(tool):
-        root = object_root(read_nodes(tool.parameters, tool.dialect), notes)
-        schema = plain(apply_keywords(inline_references(root, notes), FACTS.keywords, notes))
+    passes = () if is_plain(exposed.tool) else _PASSES
+    encoding = _ENCODE[options.choice(ENCODING)]
+    passed = run_passes(exposed.tool, exposed.target, (*passes, encoding), explain=options.explain)
     function: dict[str, Any] = {
         "name": exposed.name,
         "description": exposed.description,
-        "parameters": encode_parameters(schema, options.choice(ENCODING)),
+        "parameters": passed.schema,
     }
     entry = {
         "displayName": exposed.name,
         "description": exposed.description,
         "toolConfig": {"toolConfigType": "FUNCTION_CALLING_TOOL_CONFIG", "function": function},
     }
-    return Shaped(entry, notes.diagnostics)
+    return passed.shaped(entry)
 
 
 TARGET: Final = StandardTarget("oci_agents", "OCI Generative AI Agents", FACTS, _shape)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from codegen.targets.interface import CallFacts, DescriptionRule, Evidence, TargetFacts, TargetOptions
-from codegen.targets.openai_rules import DESCRIPTION_LIMIT, STRICT, TOOLS_LIMIT, function_name, say_openly
+from codegen.targets.openai_rules import DESCRIPTION_LIMIT, STRICT, TOOLS_LIMIT, function_name
+from codegen.targets.plain_objects import KEYWORDS, plain_object_passes
 from codegen.targets.standard import Exposed, Shaped, StandardTarget
-from codegen.targets.strict import rewrite_strict
-from codegen.targets.strict_subset import violations
+from codegen.targets.strict import lower_strictly
 
 FACTS: Final = TargetFacts(
     name=function_name(Evidence.DOCUMENTED),
@@ -22,6 +22,7 @@ FACTS: Final = TargetFacts(
     ),
     limits=(TOOLS_LIMIT,),
     strict=STRICT,
+    keywords=KEYWORDS,
     runtime=("adapters/openai_responses.py", "loops/openai_responses.py"),
 )
 
@@ -31,14 +32,8 @@ def _shape(exposed: Exposed, options: TargetOptions) -> Shaped:
     entry: dict[str, Any] = {"type": "function", "name": exposed.name}
     if exposed.description:
         entry["description"] = exposed.description
-    conforms = exposed.strict is not False and not violations(exposed.tool.parameters, STRICT)
-    if exposed.strict and not conforms:
-        strict = rewrite_strict(exposed.tool, exposed.target, STRICT)
-        entry |= {"parameters": strict.schema, "strict": True}
-        return Shaped(entry, strict.diagnostics, {"strict": True} if strict.nullable else {})
-    schema, problems = say_openly(exposed)
-    entry |= {"parameters": schema, "strict": conforms}
-    return Shaped(entry, problems)
+    passed, strict = lower_strictly(exposed, options, STRICT, plain_object_passes(exposed.tool))
+    return passed.shaped(entry | {"parameters": passed.schema, "strict": strict})
 
 
 TARGET: Final = StandardTarget("openai_responses", "OpenAI Responses", FACTS, _shape)

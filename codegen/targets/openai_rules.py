@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from codegen.diagnostics import Diagnostic
-from codegen.targets.definitions import in_spec_order
 from codegen.targets.interface import Evidence, Limit, Measure, NameRule
-from codegen.targets.nodes import Notes, plain, read_nodes
-from codegen.targets.rewriting import define_references
-from codegen.targets.roots import is_plain, object_root
-from codegen.targets.standard import Exposed
 from codegen.targets.strict_subset import StrictSubset
 
 NAME_SOURCE: Final = "API description of functions, Responses and Chat Completions"
@@ -52,24 +46,3 @@ STRICT: Final = StrictSubset(
     ),
     source=_GUIDE,
 )
-
-
-def say_openly(exposed: Exposed) -> tuple[dict[str, Any], list[Diagnostic]]:
-    """The parameters as they are sent without strict mode, and what is to be said about them.
-
-    Every documented example has one plain object at the root, and refusals of composition there have been reported; a
-    schema below it may say anything. References lead to `$defs`, so no identifier and no anchor is needed.
-    """
-    tool = exposed.tool
-    notes = Notes(tool, exposed.target)
-    if is_plain(tool):
-        schema = plain(tool.parameters)
-    else:
-        root = object_root(read_nodes(tool.parameters, tool.dialect), notes)
-        schema = in_spec_order(plain(define_references(root, tool.parameters, notes)), tool.parameters)
-    left = [keyword for keyword in ("$ref", "anyOf", "oneOf", "allOf", "not", "enum", "const") if keyword in schema]
-    if left:
-        text = f"the root of the arguments has {' and '.join(left)}; the API may refuse that"
-        hint = 'describe one object at the root, with "type": "object", and put other rules into its properties'
-        notes.add("target-limit-weak", "", text, hint)
-    return schema, list(notes.diagnostics)

@@ -12,12 +12,17 @@ from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
-from codegen.targets.interface import Target
+from codegen.project import PLUGINS
+from codegen.resources import templates
+from codegen.targets.interface import RUNTIME_FOLDERS, Target
 
-GROUP: Final = "toolgen.targets"
+GROUP: Final = PLUGINS
 
-BUILT_IN: Final = ("openai_agents", "openai_responses", "oci_agents")
-"""Ids of our own targets, each a module of this package with a `TARGET`. They are the default targets of a build."""
+BUILT_IN: Final = (
+    *("openai_agents", "openai_responses", "oci_agents"),
+    *("openai_chat", "anthropic", "gemini", "bedrock", "mcp", "oci_inference"),
+)
+"""Ids of our own targets, each a module of this package with a `TARGET`."""
 
 
 class PluginError(Exception):
@@ -72,6 +77,8 @@ class Registry(Mapping[str, Target]):
             raise PluginError(name, _origin(point), f"{point.value} is no target")
         if target.id != name:
             raise PluginError(name, _origin(point), f"{point.value} calls itself {target.id!r}")
+        if fault := _runtime_fault(target):
+            raise PluginError(name, _origin(point), fault)
         return target
 
 
@@ -82,3 +89,19 @@ def registry() -> Registry:
 
 def _origin(point: EntryPoint) -> str:
     return point.dist.name if point.dist is not None else "an unknown distribution"
+
+
+def _runtime_fault(target: Target) -> str:
+    """What is wrong with the runtime files of a plugin; empty where nothing is."""
+    ours, brought = templates() / "runtime", target.facts.runtime_root
+    for path in target.facts.runtime:
+        folder, *rest = path.split("/")
+        if folder not in RUNTIME_FOLDERS or len(rest) != 1 or not rest[0].removesuffix(".py").isidentifier():
+            return f"its runtime file {path} is no module of {', '.join(RUNTIME_FOLDERS)}"
+        is_ours = (ours / folder / rest[0]).is_file()
+        is_brought = brought is not None and brought.joinpath(folder, rest[0]).is_file()
+        if is_ours and is_brought:
+            return f"its runtime file {path} has the name of one of ours"
+        if not is_ours and not is_brought:
+            return f"its runtime file {path} is missing"
+    return ""

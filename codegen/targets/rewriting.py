@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from codegen.targets.composing import SHAPING
 from codegen.targets.definitions import Definitions
-from codegen.targets.interface import KeywordRule, Treatment
-from codegen.targets.nodes import PLUMBING, Node, NodeSchema, Notes, children, replace_child, walk_nodes
+from codegen.targets.interface import KEPT, KeywordRule, Treatment
+from codegen.targets.keywords import consequence, says_nothing, told
+from codegen.targets.nodes import Node, NodeSchema, Notes, children, plain, replace_child, walk_nodes
 
 RECURSION_DEPTH: Final = 2
 """How often `inline_references` writes out a definition inside of itself before it leaves it open."""
@@ -43,24 +44,28 @@ def define_references(root: Node, schema: Mapping[str, Any], notes: Notes) -> No
     return inline_references(root, notes) if definer.lost else out
 
 
-def apply_keywords(root: Node, rules: Mapping[str, KeywordRule], notes: Notes) -> Node:
-    """`root`, whose nodes are changed, without the keywords that `rules` drops or moves into the description."""
+def apply_keywords(root: Node, rules: Mapping[str, KeywordRule], notes: Notes, other: KeywordRule = KEPT) -> Node:
+    """`root`, whose nodes are changed, without the keywords that the rules drop or move into the description.
+
+    `other` is the rule of keywords that `rules` does not name. Dropping a keyword that refuses nothing is no loss.
+    """
     for node in walk_nodes(root):
-        told: list[str] = []
-        for keyword in [key for key in node if key in rules]:
-            rule = rules[keyword]
+        lines: list[str] = []
+        for keyword in [key for key in node if key in rules or (other is not KEPT and key != "description")]:
+            rule = rules.get(keyword, other)
             if rule.treatment not in (Treatment.DROPPED, Treatment.DESCRIBED):
                 continue
             value = node.pop(keyword)
-            if keyword in PLUMBING:
+            if says_nothing(keyword, value):
                 continue
             text = f"{keyword} is left out ({rule.reason})"
             if rule.treatment is Treatment.DESCRIBED:
-                told.append(f"{keyword}: {json.dumps(value, ensure_ascii=False)}")
+                lines.append(f"{keyword}: {json.dumps(plain(value), ensure_ascii=False)}")
                 text = f"{keyword} is only told in the description ({rule.reason})"
-            notes.loss(node.place(keyword), f"{text}; arguments are checked against it when a call arrives")
-        if told:
-            node["description"] = "\n".join([*([node["description"]] if node.get("description") else []), *told])
+            described = rule.treatment is Treatment.DESCRIBED
+            notes.loss(node.place(keyword), f"{text}{consequence(keyword, described=described)}")
+        if lines:
+            node["description"] = told(node.get("description"), *lines)
     return root
 
 
@@ -110,6 +115,7 @@ class _Inliner:
             self._notes.loss(site.pointer, text)
             self._opened += 1
             return _beside(_opened(target), out)
+        self._notes.rewritten(site.pointer, f"the reference to {target.pointer or 'the root'} is written out")
         return _beside(self._inline(target, (*open_targets, id(target))), out)
 
     def _keep_loose(self, node: Node, loosened: set[str]) -> None:
@@ -169,6 +175,7 @@ class _Definer:
 def _shallow(site: Node) -> Node:
     """A copy of `site` whose own containers may be changed."""
     out = Node(dict(site), site.pointer)
+    out.places = dict(site.places)
     for key, value in out.items():
         if isinstance(value, (dict, list)) and not isinstance(value, Node):
             out[key] = value.copy()
@@ -188,5 +195,9 @@ def _beside(inlined: NodeSchema, site: Node) -> NodeSchema:
     if any(key in inlined or key in _LOOKS_ASIDE for key in site if key in SHAPING):
         rest: dict[str, Any] = dict(site)
         rest["allOf"] = [*rest.get("allOf", ()), inlined]
-        return Node(rest, site.pointer)
-    return Node({**inlined, **site}, site.pointer)
+        conjunction = Node(rest, site.pointer)
+        conjunction.places = dict(site.places)
+        return conjunction
+    both = Node({**inlined, **site}, site.pointer)
+    both.places = {key: inlined.place(key) for key in inlined if key not in site} | site.places
+    return both

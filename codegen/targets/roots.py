@@ -33,10 +33,11 @@ def object_root(root: Node, notes: Notes) -> Node:
         if merged is None:
             return root
         composed = merged
-        notes.found += heard.found
+        notes.take(heard)
     types = declared_types(composed)
     if types == ["object"] or (types is not None and "object" not in types):
         return composed
+    notes.rewritten(root.pointer, '"type": "object" is said at the root, since arguments are never anything else')
     rest = {key: value for key, value in composed.items() if key != "type"}
     return composed.with_keywords({"type": "object", **rest})
 
@@ -69,7 +70,9 @@ def branches_of(union: Node, composer: Composer) -> list[Node]:
     while pending:
         site = composer.follow(pending.pop(0))
         composed = composer.compose(site)
-        if isinstance(composed, Node) and id(composed) not in seen:
+        if composed is True:
+            branches.append(Node({}, union.pointer))
+        elif isinstance(composed, Node) and id(composed) not in seen:
             seen.add(id(composed))
             if "anyOf" in composed:
                 pending = [*composed["anyOf"], *pending]
@@ -78,18 +81,22 @@ def branches_of(union: Node, composer: Composer) -> list[Node]:
     return branches
 
 
-def united(union: Node, branches: Sequence[Node], composer: Composer, notes: Notes) -> Node:
-    """One object with the members of all branches, for a root that may not be a union."""
+def united(union: Node, branches: Sequence[Node], composer: Composer, notes: Notes, what: str = "the root") -> Node:
+    """One object with the members of all branches, for a place that may not be a union; `what` names it."""
     text = (
-        "the root may not be a union: it is sent as one object with the members of all branches, "
+        f"{what} may not be a union: it is sent as one object with the members of all branches, "
         "and which of them belong together is checked when a call arrives"
     )
-    notes.loss(union.pointer, text)
     members: dict[str, list[NodeSchema]] = {}
     for branch in branches:
         for name, member in branch.get("properties", {}).items():
             if all(member is not other for other in members.setdefault(name, [])):
                 members[name].append(member)
+    if any(
+        name not in branch.get("properties", {}) and not _is_closed(branch) for name in members for branch in branches
+    ):
+        text += "; a member is described as the branches describe that name it: other values of it cannot be sent"
+    notes.loss(union.pointer, text)
     required = [name for name in members if all(name in branch.get("required", ()) for branch in branches)]
     out = {key: value for key, value in union.items() if key != "anyOf"}
     if told := _groups(branches, required):
@@ -123,6 +130,10 @@ def _merged(root: Node, notes: Notes) -> Node | None:
         composed = united(composed, branches, composer, notes)
     # Which members a pattern speaks of changes with what stands beside it.
     return None if any("patternProperties" in branch for branch in branches) else composed
+
+
+def _is_closed(branch: Node) -> bool:
+    return branch.get("additionalProperties") is False and not branch.get("patternProperties")
 
 
 def _groups(branches: Sequence[Node], common: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from codegen.targets.interface import (
     Measure,
     NameRule,
     Payload,
+    Step,
     TargetFacts,
     TargetOptions,
 )
@@ -44,6 +45,9 @@ class Shaped:
     entry: dict[str, Any]
     diagnostics: Sequence[Diagnostic] = ()
     read_back: dict[str, Any] = field(default_factory=dict)
+    steps: Sequence[Step] = ()
+    sizes: Mapping[Measure, int] = field(default_factory=dict)
+    """What the tool adds to measures of the list, as in `Lowered`."""
 
 
 def strict_of(tool: Tool, target: str) -> bool | None:
@@ -81,8 +85,18 @@ class StandardTarget:
         for limit in self.facts.limits:
             if limit.measure is Measure.ENTRY:
                 found += _over(tool, self.id, limit, compact_size(shaped.entry), "name")
+            elif limit.measure is Measure.NAME:
+                found += _over(tool, self.id, limit, len(name), "name")
         read_back = ({"name": name} if name != tool.name else {}) | shaped.read_back
-        return Lowered(tool.name, name, shaped.entry, tuple(dict.fromkeys(found)), read_back)
+        return Lowered(
+            tool.name,
+            name,
+            shaped.entry,
+            tuple(dict.fromkeys(found)),
+            read_back,
+            sizes=shaped.sizes,
+            steps=tuple(shaped.steps),
+        )
 
     def payload(self, lowered: Sequence[Lowered], options: TargetOptions) -> Payload:
         entries = self.assemble([one.entry for one in lowered])
@@ -92,6 +106,8 @@ class StandardTarget:
                 size = len(lowered)
             elif limit.measure is Measure.LIST:
                 size = compact_size(entries)
+            elif limit.per_list:
+                size = sum(one.sizes.get(limit.measure, 0) for one in lowered)
             else:
                 continue
             if size > limit.maximum:
@@ -156,9 +172,9 @@ class StandardTarget:
         certain = limit.hard and not (limit.per_list and not options.toolset)
         about = f"the toolset {options.toolset!r} has" if options.toolset else "the catalog has"
         text = f"{about} {size:,} {limit.measure.value}, {self.title} takes {limit.maximum:,} ({limit.source})"
-        hint = (
-            "register a part of the tools at a time (`dispatcher().only(...)`), or limit tools with x-toolgen.targets"
-        )
+        hint = "register a part of the tools at a time (toolsets), or limit tools with x-toolgen.targets"
+        if limit.measure not in (Measure.TOOLS, Measure.LIST):
+            hint = f'{hint}, or take "strict" out of some'
         code, severity = ("target-limit", Severity.ERROR) if certain else ("target-limit-weak", Severity.WARNING)
         place = f"payloads/{self.id}.json"
         return Diagnostic(code, severity, place, None, "", text, hint, target=self.id)

@@ -8,6 +8,9 @@ that cannot be said at all, such as a free-form object, is an error with the poi
 
 from __future__ import annotations
 
+import dataclasses
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -25,29 +28,32 @@ from codegen.targets.composing import (
     type_of,
 )
 from codegen.targets.definitions import Definitions, in_spec_order
-from codegen.targets.nodes import PLUMBING, Node, NodeSchema, Notes, read_nodes
+from codegen.targets.interface import Measure, Step, TargetOptions
+from codegen.targets.keywords import TYPE_OF_KEYWORD, consequence, says_nothing, told
+from codegen.targets.nodes import PLUMBING, Node, NodeSchema, Notes, plain
+from codegen.targets.passes import READ, Pass, Passed, run_passes
 from codegen.targets.roots import branches_of, united
-from codegen.targets.strict_subset import SCALARS, StrictSubset, ambiguous_first_key, has_lookaround
+from codegen.targets.standard import Exposed
+from codegen.targets.strict_subset import (
+    SCALARS,
+    StrictSubset,
+    Violation,
+    ambiguous_first_key,
+    has_lookaround,
+    measure,
+    recursive_definitions,
+    violations,
+)
 
 MAX_NODES: Final = 20_000
 """Schemas in one rewritten schema; written-out references could otherwise multiply without end."""
 INLINE_NODES: Final = 2_000
 """Beyond this many, a reference with keywords beside it becomes a definition of its own and is not written out."""
 MAX_DEPTH: Final = 100
+VIOLATIONS_TOLD: Final = 3
+"""Reasons that are given for a schema that does not conform as it is."""
 
 _HINT: Final = 'declare exactly what may be sent here, or take "strict" out of the spec'
-
-# Keywords that limit values of one type only and say nothing about others.
-_TYPE_OF_KEYWORD: Final = {
-    **dict.fromkeys(("minLength", "maxLength", "pattern"), "string"),
-    **dict.fromkeys(("contentEncoding", "contentMediaType", "contentSchema"), "string"),
-    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), "number"),
-    **dict.fromkeys(("items", "prefixItems", "contains", "minContains", "maxContains", "unevaluatedItems"), "array"),
-    **dict.fromkeys(("minItems", "maxItems", "uniqueItems"), "array"),
-    **dict.fromkeys(("properties", "patternProperties", "additionalProperties", "propertyNames"), "object"),
-    **dict.fromkeys(("required", "minProperties", "maxProperties", "unevaluatedProperties"), "object"),
-    **dict.fromkeys(("dependentRequired", "dependentSchemas"), "object"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +69,95 @@ class Strict:
 
 def rewrite_strict(tool: Tool, target: str, subset: StrictSubset) -> Strict:
     """The parameters of `tool` in `subset`, for `target`. The tool's own schema must be a valid one."""
-    notes = Notes(tool, target)
-    root = read_nodes(tool.parameters, tool.dialect)
-    writer = _Writer(subset, notes, Definitions(tool.parameters))
+    passed = run_passes(tool, target, strict_passes(subset))
+    return Strict(passed.schema, "strict" in passed.read_back, passed.diagnostics)
+
+
+def lower_strictly(
+    exposed: Exposed,
+    options: TargetOptions,
+    subset: StrictSubset,
+    openly: Sequence[Pass],
+    after: Sequence[Pass] = (),
+) -> tuple[Passed, bool]:
+    """The parameters for a target with a strict mode, and whether that is to be on.
+
+    A spec that says nothing gets it if its schema conforms as it is. One that asks for it is rewritten where it does
+    not, and then goes through `after`. All others go through `openly`, the passes of the target without strict mode.
+    """
+    tool, wanted = exposed.tool, exposed.strict
+    outside = [] if wanted is False else violations(tool.parameters, subset)
+    on = wanted is True or (wanted is None and not outside and not subset.on_request)
+    passes = (*strict_passes(subset), *after) if on and outside else openly
+    passed = run_passes(tool, exposed.target, passes, explain=options.explain)
+    if options.explain:
+        steps = (_decision(exposed, on, outside), *passed.steps)
+        passed = dataclasses.replace(passed, steps=steps)
+    return passed, on
+
+
+def strict_sizes(schema: dict[str, Any]) -> dict[Measure, int]:
+    """What a tool in strict mode adds to the budget of the request that it is sent with."""
+    return {Measure.STRICT_TOOLS: 1, **measure(schema)}
+
+
+def _decision(exposed: Exposed, on: bool, outside: Sequence[Violation]) -> Step:
+    asked = (
+        "the spec says nothing" if exposed.strict is None else f"the spec says strict: {str(exposed.strict).lower()}"
+    )
+    reason = f"{asked}: strict mode is {'on' if on else 'off'}"
+    if outside:
+        told = [f"{one.pointer or 'root'}: {one.reason}" for one in outside[:VIOLATIONS_TOLD]]
+        more = len(outside) - len(told)
+        reason += (
+            ", and the schema is rewritten for it" if on else ", since the schema would have to be rewritten for it"
+        )
+        reason += f" ({'; '.join(told)}{f'; {more} more' if more else ''})"
+    elif on:
+        reason += ", since the schema conforms as it is"
+    elif exposed.strict is None:
+        reason += ", since all strict tools of a request share one budget"
+    return Step("strict mode", reason, plain(exposed.tool.parameters), changed=False)
+
+
+def strict_passes(subset: StrictSubset) -> tuple[Pass, ...]:
+    """The lowering to `subset`. It writes `strict` to what is read back where a null may mean an absent property."""
+    return (
+        READ,
+        Pass(
+            "strict",
+            f"strict mode takes closed objects{'' if subset.optional else ' with all properties required'} "
+            f"and few keywords: {subset.source}",
+            lambda root, notes: _write(root, notes, subset),
+        ),
+        Pass(
+            "strict limits",
+            f"a schema that is too large for strict mode fails the whole request: {subset.source}",
+            lambda schema, notes: _within_limits(schema, notes, subset),
+        ),
+    )
+
+
+def _write(root: Node, notes: Notes, subset: StrictSubset) -> dict[str, Any]:
+    writer = _Writer(subset, notes, Definitions(notes.tool.parameters))
     try:
-        schema = in_spec_order(writer.document(root), tool.parameters)
+        schema = in_spec_order(writer.document(root), notes.tool.parameters)
     except _TooLarge:
         text = "the schema refers to itself in too many ways to be written out"
         notes.add("strict-impossible", "", text, 'simplify it, or take "strict" out of the spec')
-        return Strict({}, False, notes.diagnostics)
-    over = list(subset.over(schema))
+        return {}
+    if writer.made_nullable:
+        notes.read_back["strict"] = True
+    return schema
+
+
+def _within_limits(schema: dict[str, Any], notes: Notes, subset: StrictSubset) -> dict[str, Any]:
+    over = list(subset.over(schema)) if schema else []
     certain = [one for one in over if one[0].hard]
     for limit, size in certain or over:
         text = f"{size:,} {limit.measure.value} in strict mode, the limit is {limit.maximum:,} ({limit.source})"
         notes.add("target-limit" if limit.hard else "target-limit-weak", "", text, _HINT)
-    return Strict(schema, writer.made_nullable, notes.diagnostics)
+    return schema
 
 
 def make_nullable(schema: dict[str, Any]) -> dict[str, Any]:
@@ -111,6 +191,7 @@ class _Writer:
         self._names = names
         self._composer = Composer(notes)
         self._definitions: dict[str, dict[str, Any]] = {}
+        self._places: dict[str, str] = {}
         self._unions: list[tuple[list[dict[str, Any]], str]] = []
         self._active: set[int] = set()
         self._kept: list[NodeSchema] = []  # nodes are told apart by identity, so they must live as long as their ids
@@ -142,6 +223,9 @@ class _Writer:
         self._compare_branches()
         if self._definitions:
             out["$defs"] = self._names.in_order(self._definitions)
+        if not self._subset.recursion:
+            for name in recursive_definitions(out):
+                self._impossible(self._places.get(name, ""), "a schema that contains itself")
         return out
 
     def schema(self, site: NodeSchema, pointer: str) -> dict[str, Any]:
@@ -168,12 +252,14 @@ class _Writer:
         out = self._write(site, composed)
         if site in self._names:  # it was met again inside of itself
             self._definitions[self._names.name(site)] = out
+            self._places[self._names.name(site)] = site.pointer
             return {"$ref": self._names.reference(site)}
         return out
 
     def _define(self, site: Node) -> None:
         name = self._names.name(site)
         self._definitions[name] = {}
+        self._places[name] = site.pointer
         self._definitions[name] = self._write(site, self._composer.compose(site))
 
     def _write(self, site: Node, composed: NodeSchema) -> dict[str, Any]:
@@ -215,7 +301,7 @@ class _Writer:
         if "number" in types:
             types = [kind for kind in types if kind != "integer"]
         concrete = [kind for kind in types if kind != "null"]
-        if len(concrete) <= 1:
+        if len(types) == 1 or (len(concrete) <= 1 and self._subset.type_lists):
             return self._of_type(node, types)
         bare = node.with_keywords({key: value for key, value in node.items() if key in RULES})
         return {"anyOf": [self._of_type(bare, [kind]) for kind in types], **self._annotations(node)}
@@ -227,6 +313,7 @@ class _Writer:
         out: dict[str, Any] = {} if "type" in node else {"type": spelled}
         allowed = self._subset.keywords.get(kind, frozenset())
         group = "number" if kind == "integer" else kind
+        described: dict[str, Any] = {}
         for keyword, value in node.items():
             pointer = node.place(keyword)
             if keyword == "type":
@@ -237,7 +324,7 @@ class _Writer:
                     out[keyword] = fitting[0] if keyword == "const" else fitting
             elif keyword in self._subset.annotations:
                 out[keyword] = value
-            elif keyword in PLUMBING or _TYPE_OF_KEYWORD.get(keyword, group) != group:
+            elif keyword in PLUMBING or TYPE_OF_KEYWORD.get(keyword, group) != group:
                 continue
             elif keyword == "properties":
                 self._members(out, node)
@@ -248,16 +335,25 @@ class _Writer:
                     out["items"] = self._elements(node)
             elif keyword in allowed and self._takes(keyword, value):
                 out[keyword] = value
-            elif keyword not in _CONDITIONS and not _says_nothing(keyword, value):
+            elif keyword not in _CONDITIONS and not says_nothing(keyword, value):
                 self._dropped(keyword, pointer)
+                if keyword in self._subset.described:
+                    described[keyword] = value
         if kind == "object":
             self._close(out, node)
         elif kind == "array":
             self._finish_array(out, node)
+        if described:
+            lines = (
+                f"{keyword}: {json.dumps(plain(value), ensure_ascii=False)}" for keyword, value in described.items()
+            )
+            out["description"] = told(out.get("description"), *lines)
         return out
 
     def _takes(self, keyword: str, value: Any) -> bool:
         """Whether the subset has not only the keyword, but it with this value."""
+        if keyword in self._subset.values:
+            return value in self._subset.values[keyword]
         if keyword == "format":
             return value in self._subset.formats
         return keyword != "pattern" or not has_lookaround(value)
@@ -271,9 +367,11 @@ class _Writer:
                     self._impossible(join(node.place("properties"), name), "a required property that allows no value")
                 continue
             written = self.schema(member, join(node.place("properties"), name))
-            if name not in required and not self._composer.allows_null(member):
+            if name not in required and not self._subset.optional and not self._composer.allows_null(member):
                 written = make_nullable(written)
                 self.made_nullable = True
+                at = join(node.place("properties"), name)
+                self._notes.rewritten(at, "optional: it is required and may be null, and null is read back as absent")
             members[name] = written
         out["properties"] = members
 
@@ -298,7 +396,10 @@ class _Writer:
         for name in node.get("required", ()):
             if name not in out["properties"] and name not in node.get("properties", {}):
                 self._impossible(node.place("required"), f"the required property {name!r} is not declared")
-        out["required"] = list(out["properties"])
+        required = [name for name in out["properties"] if not self._subset.optional or name in node.get("required", ())]
+        out["required"] = required
+        if self._subset.optional and not required and not node.get("required"):
+            del out["required"]
         out["additionalProperties"] = False
 
     def _elements(self, node: Node) -> dict[str, Any]:
@@ -324,12 +425,18 @@ class _Writer:
             out["items"] = {"type": "null"}
         prefix = node.get("prefixItems")
         if prefix and node.get("items", False) is False:
-            if "items" not in node and not node.get("maxItems", len(prefix) + 1) <= len(prefix):
+            if "maxItems" not in self._subset.keywords["array"]:
+                text = f"that the array ends after {len(prefix)} elements is checked when a call arrives"
+                self._notes.loss(node.place("prefixItems"), text)
+            elif "items" not in node and not node.get("maxItems", len(prefix) + 1) <= len(prefix):
                 text = f"the array ends after {len(prefix)} elements in strict mode: others are not declared"
                 self._notes.loss(node.pointer, text)
-            out["maxItems"] = min(node.get("maxItems", len(prefix)), len(prefix))
+            if "maxItems" in self._subset.keywords["array"]:
+                out["maxItems"] = min(node.get("maxItems", len(prefix)), len(prefix))
 
     def _compare_branches(self) -> None:
+        if not self._subset.first_keys_apart:
+            return
         for branches, pointer in self._unions:
             if (key := ambiguous_first_key(branches, self._definitions)) is not None:
                 text = (
@@ -345,7 +452,7 @@ class _Writer:
         for keyword in node:
             if keyword in self._subset.annotations:
                 out[keyword] = node[keyword]
-            elif keyword not in SHAPING and keyword not in PLUMBING and not _says_nothing(keyword, node[keyword]):
+            elif keyword not in SHAPING and keyword not in PLUMBING and not says_nothing(keyword, node[keyword]):
                 self._dropped(keyword, node.place(keyword))
         return out
 
@@ -357,7 +464,7 @@ class _Writer:
         if not all(isinstance(value, SCALARS) for value in constants(node) or ()):
             found.append((node.place("const" if "const" in node else "enum"), "fixed values that are objects or lists"))
         for keyword in ("not", "dependentSchemas"):
-            if keyword in node and not _says_nothing(keyword, node[keyword]):
+            if keyword in node and not says_nothing(keyword, node[keyword]):
                 found.append((node.place(keyword), f"{keyword} cannot be said in strict mode"))
         if "if" in node and ("then" in node or "else" in node):
             found.append((node.place("if"), "if, then and else cannot be said in strict mode"))
@@ -366,14 +473,12 @@ class _Writer:
         return bool(found)
 
     def _dropped(self, keyword: str, pointer: str) -> None:
-        if keyword == "default":
-            text = "default is left out in strict mode; a property that stays absent gets it when a call arrives"
-        elif keyword == "pattern":
+        if keyword == "pattern" and "pattern" in self._subset.keywords.get("string", ()):
             text = "a pattern that looks ahead or behind is left out in strict mode; it is checked when a call arrives"
-        elif keyword not in _TYPE_OF_KEYWORD:
-            text = f"{keyword} is left out in strict mode: the model does not see it"
+        elif keyword in self._subset.described:
+            text = f"{keyword} is only told in the description in strict mode{consequence(keyword, described=True)}"
         else:
-            text = f"{keyword} is left out in strict mode; arguments are checked against it when a call arrives"
+            text = f"{keyword} is left out in strict mode{consequence(keyword)}"
         self._notes.loss(pointer, text)
 
     def _impossible(self, pointer: str, reason: str) -> None:
@@ -381,21 +486,6 @@ class _Writer:
 
 
 _CONDITIONS: Final = frozenset({"not", "if", "then", "else", "dependentSchemas", "patternProperties"})
-
-
-def _says_nothing(keyword: str, value: Any) -> bool:
-    """Whether a keyword with this value refuses no value, so that leaving it out loses nothing."""
-    match keyword:
-        case "uniqueItems" | "deprecated" | "readOnly" | "writeOnly" | "not":
-            return value is False
-        case "minLength" | "minItems" | "minProperties":
-            return bool(value == 0)
-        case "dependentRequired" | "dependentSchemas" | "examples":
-            return not value
-        case "propertyNames":
-            return value is True
-        case _:
-            return False
 
 
 def _is_of(value: Any, types: list[str]) -> bool:

@@ -33,6 +33,21 @@ class StrictSubset:
     annotations: frozenset[str] = frozenset({"title", "description"})
     limits: tuple[Limit, ...] = ()
     source: str = ""
+    values: Mapping[str, frozenset[Any]] = field(default_factory=dict)
+    """Keywords that are taken with these values only."""
+    described: frozenset[str] = frozenset()
+    """Keywords outside of the subset that the description tells."""
+    optional: bool = False
+    """Whether a property may be left out of `required`; else every one is required, and null says that it is absent."""
+    recursion: bool = True
+    """Whether a schema may contain itself."""
+    type_lists: bool = True
+    """Whether `type` may list a type and null; else null is a branch of `anyOf`."""
+    first_keys_apart: bool = True
+    """Whether objects of one `anyOf` may not start with the same key."""
+    on_request: bool = False
+    """Whether the mode is only for specs that ask for it: one request has a budget for all strict schemas together,
+    and what exceeds it fails as a whole."""
 
     def over(self, schema: dict[str, Any]) -> Iterator[tuple[Limit, int]]:
         """The limits that `schema` exceeds, with its size."""
@@ -82,6 +97,9 @@ class _Check:
         yield from self.schema(self.document, "")
         for name, definition in self.definitions.items():
             yield from self.schema(definition, join("", "$defs", name))
+        if not self.subset.recursion:
+            for name in recursive_definitions(self.document):
+                yield Violation(join("", "$defs", name) if name else "", "a schema that contains itself")
 
     def schema(self, schema: Any, pointer: str) -> Iterator[Violation]:
         if not isinstance(schema, dict):
@@ -118,7 +136,7 @@ class _Check:
             return
         for index, branch in enumerate(branches):
             yield from self.schema(branch, join(pointer, "anyOf", index))
-        if key := ambiguous_first_key(branches, self.definitions):
+        if self.subset.first_keys_apart and (key := ambiguous_first_key(branches, self.definitions)):
             yield Violation(pointer, f"several objects of anyOf start with the key {key!r}")
 
     def typed(self, schema: dict[str, Any], pointer: str) -> Iterator[Violation]:
@@ -127,6 +145,8 @@ class _Check:
         concrete = [kind for kind in types if kind != "null"]
         if len(concrete) > 1 or len(set(map(str, types))) != len(types) or not types:
             yield Violation(pointer, "a union of types other than with null")
+        elif len(types) > 1 and not self.subset.type_lists:
+            yield Violation(pointer, "a list of types")
         known: set[str] = {"type", "enum", "const", *self.subset.annotations}
         for kind in concrete:
             if kind not in self.subset.keywords:
@@ -149,6 +169,8 @@ class _Check:
                 yield Violation(pointer, "an array without items")
 
     def value(self, keyword: str, value: Any) -> str | None:
+        if keyword in self.subset.values and value not in self.subset.values[keyword]:
+            return f"{keyword} other than {' or '.join(map(str, sorted(self.subset.values[keyword])))}"
         match keyword:
             case "enum":
                 if not isinstance(value, list) or not value or not all(isinstance(one, SCALARS) for one in value):
@@ -180,7 +202,10 @@ class _Check:
             yield Violation(pointer, "an object without properties")
             return
         required = schema.get("required", [])
-        if not isinstance(required, list) or sorted(map(str, required)) != sorted(properties):
+        if self.subset.optional:
+            if not isinstance(required, list) or not set(map(str, required)) <= set(properties):
+                yield Violation(pointer, "a required property that is not declared")
+        elif not isinstance(required, list) or sorted(map(str, required)) != sorted(properties):
             yield Violation(pointer, "an object whose properties are not all required")
         for name, member in properties.items():
             yield from self.schema(member, join(pointer, "properties", name))
@@ -203,6 +228,44 @@ def ambiguous_first_key(branches: list[Any], definitions: Mapping[str, Any]) -> 
     return None
 
 
+def recursive_definitions(document: dict[str, Any]) -> list[str]:
+    """The names of the definitions that contain themselves, in their order; the empty name is the document itself."""
+    definitions = document.get("$defs")
+    bodies: dict[str, Any] = {"": {key: value for key, value in document.items() if key != "$defs"}}
+    bodies |= definitions if isinstance(definitions, dict) else {}
+    leads = {name: set(_references(body)) & bodies.keys() for name, body in bodies.items()}
+    recursive: list[str] = []
+    for name in bodies:
+        reached: set[str] = set()
+        pending = list(leads[name])
+        while pending:
+            current = pending.pop()
+            if current not in reached:
+                reached.add(current)
+                pending += leads[current]
+        if name in reached:
+            recursive.append(name)
+    return recursive
+
+
+def _references(schema: Any) -> Iterator[str]:
+    """The names of the definitions that a schema of the subset refers to."""
+    pending = [schema]
+    while pending:
+        current = pending.pop()
+        if not isinstance(current, dict):
+            continue
+        reference = current.get("$ref")
+        if isinstance(reference, str):
+            name = reference[len(_DEFINITION) :] if reference.startswith(_DEFINITION) else ""
+            yield name.replace("~1", "/").replace("~0", "~")
+        if isinstance(properties := current.get("properties"), dict):
+            pending += properties.values()
+        pending.append(current.get("items"))
+        if isinstance(branches := current.get("anyOf"), list):
+            pending += branches
+
+
 def _constants(schema: Any) -> frozenset[str] | None:
     if not isinstance(schema, dict):
         return None
@@ -223,7 +286,8 @@ def measure(schema: dict[str, Any]) -> dict[Measure, int]:
     """The sizes of a schema of the subset that strict modes limit. Definitions count once, however often used."""
     definitions = schema.get("$defs")
     definitions = definitions if isinstance(definitions, dict) else {}
-    sizes = dict.fromkeys((Measure.PROPERTIES, Measure.ENUM_VALUES, Measure.NAME_TEXT, Measure.LARGE_ENUM_TEXT), 0)
+    counted = (Measure.PROPERTIES, Measure.OPTIONAL, Measure.UNIONS)
+    sizes = dict.fromkeys((*counted, Measure.ENUM_VALUES, Measure.NAME_TEXT, Measure.LARGE_ENUM_TEXT), 0)
     sizes[Measure.NAME_TEXT] = sum(map(len, definitions))
     stack: list[Any] = [schema, *definitions.values()]
     while stack:
@@ -234,6 +298,8 @@ def measure(schema: dict[str, Any]) -> dict[Measure, int]:
         if isinstance(properties, dict):
             sizes[Measure.PROPERTIES] += len(properties)
             sizes[Measure.NAME_TEXT] += sum(map(len, properties))
+            required = current.get("required")
+            sizes[Measure.OPTIONAL] += len(properties.keys() - set(required if isinstance(required, list) else ()))
             stack.extend(properties.values())
         values = current.get("enum")
         if isinstance(values, list):
@@ -247,6 +313,7 @@ def measure(schema: dict[str, Any]) -> dict[Measure, int]:
         stack.append(current.get("items"))
         if isinstance(branches := current.get("anyOf"), list):
             stack.extend(branches)
+        sizes[Measure.UNIONS] += isinstance(branches, list) or isinstance(current.get("type"), list)
     sizes[Measure.OBJECT_DEPTH] = _depth(schema, definitions, arrays=False)
     sizes[Measure.DEPTH] = _depth(schema, definitions, arrays=True)
     return sizes

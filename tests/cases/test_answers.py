@@ -17,6 +17,7 @@ import pytest
 
 from tests.cases.conftest import TARGETS, Serve, Service, tool
 
+ALL = (*TARGETS, "openai_chat", "anthropic")
 WHOLE = {"type": "integer"}
 
 
@@ -65,6 +66,7 @@ def service(serve: Serve) -> Service:
         tool("look", {"id": WHOLE}, "id"),
         wait | {"x-toolgen": {"timeout": 0.05}},
         *[tool(name, {}) for name in ("stop", "fail", "give")],
+        targets=list(ALL),
     )
 
 
@@ -93,6 +95,17 @@ def asked(target: str, calls: list[tuple[str, str, Any]]) -> Any:
             for key, name, arguments in calls
         ]
         return {"id": "sess_1", "status": "requires_action", "required_actions": actions}
+    if target == "openai_chat":
+        functions = [
+            {"id": key, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+            for key, name, arguments in calls
+        ]
+        message = {"role": "assistant", "content": None, "tool_calls": functions}
+        return {"id": "chatcmpl-1", "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
+    if target == "anthropic":
+        thinking = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+        uses = [{"type": "tool_use", "id": key, "name": name, "input": arguments} for key, name, arguments in calls]
+        return {"id": "msg_1", "content": [thinking, *uses], "stop_reason": "tool_use"}
     actions = [
         {
             "actionId": key,
@@ -117,10 +130,15 @@ def answered(
         events = [adapter.write_result(result) for result in results]
         assert {event["turn_id"] for event in events} <= {"turn_1"}
         return [(event["call_id"], event["output"] if event["success"] else event["error"]) for event in events]
+    if target == "openai_chat":
+        return [(item["tool_call_id"], item["content"]) for item in adapter.write_results(results)]
+    if target == "anthropic":
+        (message,) = adapter.write_results(results)
+        return [(block["tool_use_id"], block["content"]) for block in message["content"]]
     return [(item["actionId"], item["functionCallOutput"]) for item in adapter.write_results(results)]
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", ALL)
 def test_each_call_has_one_answer_in_order(service: Service, dispatcher: Any, handlers: Handlers, target: str) -> None:
     handlers.value = object()
     calls = [
@@ -149,7 +167,7 @@ def test_each_call_has_one_answer_in_order(service: Service, dispatcher: Any, ha
         assert "password" not in texts[key]
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", ALL)
 def test_characters_go_out_as_they_are(service: Service, dispatcher: Any, handlers: Handlers, target: str) -> None:
     handlers.value = "línea\u2028日本 🙂"
     calls: list[tuple[str, str, Any]] = [("a", "look", {"id": 1}), ("b", "give", {}), ("c", "búsqueda", {"niño": "é"})]

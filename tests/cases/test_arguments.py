@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict, deque
 from types import MappingProxyType
 from typing import Any
@@ -157,6 +158,41 @@ def test_json_text_in_the_place_of_a_value_is_refused_there(service: Service, ta
 )
 def test_text_stays_text(service: Service, target: str, arguments: dict[str, Any]) -> None:
     assert wire(service.reach("fill", arguments, target)) == arguments
+
+
+def test_json_text_is_read_where_the_settings_say_so(serve: Serve) -> None:
+    service = serve(tool("fill", NESTED, "selector"), repair=True)
+    reached = wire(service.reach("fill", {"selector": "#a", "form": '{"age": 3}', "tags": '["x", "[]"]'}))
+    assert reached == {"selector": "#a", "form": {"age": 3}, "tags": ["x", "[]"]}
+    # What is read has to fit; nothing in it is converted, and what may be text stays text.
+    service.refuse("fill", {"selector": "#a", "form": '{"age": "3"}'})
+    service.refuse("fill", {"selector": "#a", "form": '["x"]'})
+    service.refuse("fill", {"selector": "#a", "form": '{"age": 3, "age": 3}'})
+    service.refuse("fill", {"selector": "#a", "tags": "x"})
+    service.refuse("fill", {"selector": 5})
+    text = {"selector": "[1]", "text": '{"a": 1}', "either": '{"age": 3}'}
+    assert wire(service.reach("fill", text)) == text
+
+
+def test_json_text_in_json_text_keeps_the_bound_on_nesting(serve: Serve) -> None:
+    tree = {"type": "object", "properties": {"c": {"$ref": "#"}}, "additionalProperties": False}
+    service = serve({"name": "grow", "description": "Grows.", "parameters": tree}, repair=True)
+
+    def nested(levels: int) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        for _ in range(levels - 1):
+            value = {"c": value}
+        return value
+
+    def grafted(inner: dict[str, Any], above: int) -> dict[str, Any]:
+        value: dict[str, Any] = {"c": json.dumps(inner)}
+        for _ in range(above - 1):
+            value = {"c": value}
+        return value
+
+    assert wire(service.reach("grow", grafted(nested(64), 64))) == nested(128)
+    service.refuse("grow", grafted(nested(65), 64))
+    service.refuse("grow", grafted(nested(128), 100))
 
 
 def test_what_an_api_does_to_arguments_is_undone_for_that_api_only(serve: Serve) -> None:

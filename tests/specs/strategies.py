@@ -31,6 +31,12 @@ object_schemas = st.fixed_dictionaries(
     optional={"description": texts, "additionalProperties": st.booleans()},
 )
 
+hints = st.fixed_dictionaries(
+    {},
+    optional={"title": texts}
+    | dict.fromkeys(("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"), st.booleans()),
+)
+
 _some_overrides = st.builds(Override, st.none() | names, st.none() | texts, st.none() | st.booleans()).filter(
     lambda override: override != Override()
 )
@@ -63,6 +69,8 @@ def tools(draw: st.DrawFn) -> Tool:
         timeout=draw(st.none() | st.floats(min_value=0, exclude_min=True, allow_infinity=False)),
         defer_loading=draw(st.booleans()),
         confirm=draw(st.booleans()),
+        title=draw(st.none() | texts),
+        annotations=draw(st.none() | hints),
         **draw(registrations()),
     )
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 from hypothesis import given
 
@@ -37,10 +38,12 @@ def test_only_what_is_set_is_written_in_a_fixed_order(read: Read) -> None:
             "defer_loading": True,
             "effect": "read",
         },
+        "annotations": {"readOnlyHint": False, "destructiveHint": True},
         "strict": False,
         "returns": True,
         "parameters": {"type": "object"},
         "description": "d",
+        "title": "A",
         "name": "a",
         "type": "function",
     }
@@ -48,10 +51,12 @@ def test_only_what_is_set_is_written_in_a_fixed_order(read: Read) -> None:
     assert json.dumps(to_spec(tool)) == json.dumps(
         {
             "name": "a",
+            "title": "A",
             "description": "d",
             "parameters": {"type": "object"},
             "returns": True,
             "strict": False,
+            "annotations": {"readOnlyHint": False, "destructiveHint": True},
             "x-toolgen": {
                 "effect": "read",
                 "timeout": 5,
@@ -68,6 +73,13 @@ def test_defaults_are_left_out(read: Read) -> None:
     tool = read(spec=spec).tool
     assert to_spec(tool) == {"name": "a", "parameters": {"type": "object", "properties": {}}}
     assert to_spec(replace(tool, names=ToolNames("a", "a", "A"))) == to_spec(tool)
+
+
+def test_the_effect_is_written_also_where_the_annotations_say_it(read: Read) -> None:
+    spec: dict[str, Any] = {"name": "a", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+    assert to_spec(read(spec=spec).tool)["x-toolgen"] == {"effect": "read"}
+    spec["x-toolgen"] = {"effect": "write"}
+    assert to_spec(read({"again.json": spec, "spec.json": []}).tool)["x-toolgen"] == {"effect": "write"}
 
 
 def test_overrides_of_the_only_targets_are_kept(read: Read) -> None:

@@ -162,6 +162,22 @@ def test_annotations_of_mcp_tell_the_effect(read: Read, annotations: Any, effect
     assert read({"again.json": spec, "spec.json": []}).tool.effect is Effect.WRITE
 
 
+@pytest.mark.parametrize("key", ["inputSchema", "parameters"])
+def test_title_and_annotations_are_kept(read: Read, key: str) -> None:
+    hints = {"openWorldHint": False, "readOnlyHint": None, "title": "A!", "vendor/more": [1]}
+    outcome = read(spec={"name": "a", "title": "A", "description": "d", key: {"type": "object"}, "annotations": hints})
+    assert outcome.problems == []
+    assert (outcome.tool.title, outcome.tool.annotations) == ("A", hints)
+    assert outcome.tool.origin.of("annotations", "/openWorldHint") == "/annotations/openWorldHint"
+
+
+def test_only_shapes_with_title_and_annotations_take_them(read: Read) -> None:
+    outcome = read(spec={"name": "a", "input_schema": {"type": "object"}, "title": "A", "annotations": {}})
+    assert [problem.pointer for problem in outcome.problems] == ["/title", "/annotations"]
+    (tool,) = outcome.catalog
+    assert (tool.title, tool.annotations) == (None, None)
+
+
 def test_strict_and_defer_loading_are_taken_where_the_shape_has_them(read: Read) -> None:
     specs = [
         {"name": "a", "parameters": None, "strict": True, "defer_loading": True},
@@ -256,6 +272,13 @@ def test_entries_in_no_shape_or_in_two_are_errors(read: Read, entry: Any, words:
         ({"name": "a", "parameters": None, "type": "object"}, "/type", "spec-field"),
         ({"name": "a", "parameters": None, "type": "web_search"}, "/type", "spec-field"),
         ({"name": "a", "inputSchema": {}, "annotations": []}, "/annotations", "spec-field"),
+        ({"name": "a", "inputSchema": {}, "title": 7}, "/title", "spec-field"),
+        ({"name": "a", "inputSchema": {}, "annotations": {"title": 7}}, "/annotations/title", "spec-field"),
+        (
+            {"name": "a", "parameters": {}, "annotations": {"openWorldHint": 0}},
+            "/annotations/openWorldHint",
+            "spec-field",
+        ),
         (
             {"name": "a", "inputSchema": {}, "annotations": {"readOnlyHint": "x"}},
             "/annotations/readOnlyHint",
@@ -303,8 +326,8 @@ def test_a_misspelt_schema_is_an_error_and_not_a_tool_without_arguments(read: Re
 
 
 def test_fields_of_an_api_that_have_no_effect_are_noted(read: Read) -> None:
-    outcome = read(spec={"name": "a", "inputSchema": {"type": "object"}, "title": "A", "icons": None})
-    assert [(p.pointer, p.severity) for p in outcome.problems] == [("/title", Severity.NOTE)]
+    outcome = read(spec={"name": "a", "inputSchema": {"type": "object"}, "_meta": {}, "icons": None})
+    assert [(p.pointer, p.severity) for p in outcome.problems] == [("/_meta", Severity.NOTE)]
     assert outcome.catalog.names() == ["a"]
 
 

@@ -45,8 +45,10 @@ def lower_all(
     targets: Sequence[str],
     options: TargetOptions | None = None,
     known: Mapping[str, Target] | None = None,
+    toolsets: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[dict[str, Payload], list[Diagnostic]]:
-    return lower_catalog(Catalog(tuple(tools)), targets, options or TargetOptions(), targets=known)
+    catalog = Catalog(tuple(tools))
+    return lower_catalog(catalog, targets, options or TargetOptions(), targets=known, toolsets=toolsets)
 
 
 def codes(diagnostics: Sequence[Diagnostic]) -> list[str]:

@@ -140,6 +140,8 @@ def test_measures() -> None:
         Measure.ENUM_VALUES: 2,
         Measure.NAME_TEXT: len("Row" "a" "b" "c" "four" "deep" "deeper" "end" "again" "1" "22"),
         Measure.LARGE_ENUM_TEXT: 0,
+        Measure.OPTIONAL: 0,
+        Measure.UNIONS: 1,
     }
 
 
