@@ -1,4 +1,5 @@
-"""A local server that speaks the APIs of OpenAI (Agents sessions, Responses) and OCI Generative AI Agents.
+"""A local server that speaks the APIs of OpenAI (Agents sessions, Responses), OCI Generative AI (Agents, inference) and
+Amazon Bedrock (Converse).
 
 What the simulated model does, and what it expects back, is a `Scenario`. `Simulator` runs the server; its `report`
 says whether everything expected was seen. See `docs/simulator.md`.

@@ -20,7 +20,9 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from codegen.simulator.agents import Agents
+from codegen.simulator.bedrock import Bedrock
 from codegen.simulator.oci import Oci
+from codegen.simulator.oci_inference import OciInference
 from codegen.simulator.oci_tools import OciTools
 from codegen.simulator.record import Exchange
 from codegen.simulator.responses import Responses
@@ -29,8 +31,8 @@ from codegen.simulator.stage import Stage
 from codegen.simulator.weather import weather_routes
 from codegen.simulator.wire import Cut, Incoming, Later, Refusal, Reply, Route, Stream, Surface, dump_json, load_json
 
-# The OCI client reads an answer only when its content type is exactly one of these, without a charset.
-_JSON, _EVENTS = "application/json", "text/event-stream"
+# The OCI client reads an answer only when its content type is exactly this, without a charset.
+_JSON = "application/json"
 
 _log = logging.getLogger(__name__)
 _log.addFilter(lambda record: "returned without completing response" not in record.getMessage())
@@ -45,7 +47,7 @@ class Protocol(H11Protocol):
 
 
 class Host:
-    """One simulated server: the three APIs over one `Stage`, and the endpoints of the simulator itself.
+    """One simulated server: the APIs over one `Stage`, and the endpoints of the simulator itself.
 
     State is touched only under `lock`, because a `Simulator` is asked for reports from other threads.
     """
@@ -55,7 +57,14 @@ class Host:
         self.lock = threading.RLock()
         self._agents = Agents(stage)
         tools = OciTools(stage)
-        self._surfaces: list[Surface] = [self._agents, Responses(stage), tools, Oci(stage, tools)]
+        self._surfaces: list[Surface] = [
+            self._agents,
+            Responses(stage),
+            tools,
+            Oci(stage, tools),
+            OciInference(stage),
+            Bedrock(stage),
+        ]
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
 
@@ -248,7 +257,7 @@ class _Answer(Response):
 
         stream.wake = wake
         self._exchange.status = self._reply.status
-        headers = [(b"content-type", _EVENTS.encode()), (b"cache-control", b"no-store")]
+        headers = [(b"content-type", stream.content_type.encode()), (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": self._reply.status, "headers": headers})
         try:
             while not gone.done() and not self._stopping.is_set():

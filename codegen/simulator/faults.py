@@ -2,7 +2,7 @@
 
 Every fault is deterministic: it hits the first `times` chances it gets and none after that, until a play of the
 scenario has been finished on the same API; then it counts again.
-`apis` limits a fault to some of the three APIs, so that one scenario can hold different faults for each.
+`apis` limits a fault to some of the APIs, so that one scenario can hold different faults for each.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ Operation = Literal[
     "tools.delete",
     "work_requests.get",
     "chat",
+    "inference.chat",
+    "converse",
+    "converse_stream",
 ]
 """Requests that a fault of a whole scenario may be aimed at."""
 

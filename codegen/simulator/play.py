@@ -1,6 +1,6 @@
 """Following a scenario through one conversation: where it stands, what comes next, whether a result is as expected.
 
-A `Play` knows nothing of any API. The three state machines move it on and turn its steps into their own shapes.
+A `Play` knows nothing of any API. The state machines move it on and turn its steps into their own shapes.
 """
 
 from __future__ import annotations

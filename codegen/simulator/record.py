@@ -16,7 +16,7 @@ class Exchange:
 
     number: int
     api: str
-    """One of the three APIs, or "simulator" for the endpoints that belong to the simulator itself."""
+    """One of the APIs, or "simulator" for the endpoints that belong to the simulator itself."""
     operation: str
     method: str
     path: str

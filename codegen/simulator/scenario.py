@@ -2,7 +2,7 @@
 
 A `Scenario` is a list of turns; a turn is what one user message sets off: a list of `Step`s, each one answer of the
 model. A step that calls tools waits for their results before the next; the last step of a turn is the model's final
-answer. Nothing in a scenario belongs to one API, so one conversation plays over all three.
+answer. Nothing in a scenario belongs to one API, so one conversation plays over all of them.
 
 Scenarios are read strictly: every problem of a file is reported at once (`ScenarioError.problems`), with its place.
 """
@@ -26,7 +26,7 @@ from codegen.simulator.wire import load_json
 PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_-]*)((?:\.[A-Za-z0-9_-]+)*)\s*\}\}")
 """`{{madrid.temperature}}`: the name of a call (`as`) and a path into its result."""
 
-Quirk = Literal["numbers_as_text", "double_encoded", "colon_keys", "object_arguments", "empty_actions"]
+Quirk = Literal["numbers_as_text", "double_encoded", "colon_keys", "object_arguments", "empty_actions", "no_call_ids"]
 """Habits of OCI models and of the service, see `Oci.quirks`."""
 
 
@@ -158,12 +158,13 @@ class Turn(_Part):
 
 
 class Oci(_Part):
-    """What only OCI agents do."""
+    """What only OCI does."""
 
     quirks: list[Quirk] = Field(default_factory=list)
     """`numbers_as_text`: numbers and booleans in arguments arrive as text. `double_encoded`: the arguments' JSON is
     itself encoded as a JSON string. `colon_keys`: argument names end in a colon. `object_arguments`: arguments are an
-    object instead of text. `empty_actions`: a finished turn has an empty list of required actions instead of null."""
+    object instead of text. `empty_actions`: a finished turn has an empty list of required actions instead of null.
+    `no_call_ids`: calls of the inference API come without an id."""
     follow_up: Literal["any", "repeat", "omit", "empty", "null"] = "any"
     """The `userMessage` that is expected beside results."""
     work_request_polls: int = Field(default=2, ge=0)
@@ -176,7 +177,7 @@ class Scenario(_Part):
     """A conversation, as the model's side plays it."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9_-]+$")
-    """Selects the scenario: as `model` on the OpenAI APIs, as the end of the agent or endpoint id on OCI."""
+    """Selects the scenario: as `model` or `modelId`, as the end of the agent or endpoint id on OCI agents."""
     models: list[str] = Field(default_factory=list)
     """Further model names that select it."""
     tools: Literal["registered", "any"] = "registered"

@@ -1,4 +1,4 @@
-"""`Simulator`: a local server that speaks the three APIs, in a thread of this process."""
+"""`Simulator`: a local server that speaks all simulated APIs, in a thread of this process."""
 
 from __future__ import annotations
 
@@ -145,7 +145,12 @@ class Simulator:
 
     @property
     def oci_endpoint(self) -> str:
-        """What both OCI clients take as `service_endpoint`."""
+        """What every OCI client takes as `service_endpoint`."""
+        return self.base_url
+
+    @property
+    def bedrock_endpoint(self) -> str:
+        """What boto3's `bedrock-runtime` client takes as `endpoint_url`."""
         return self.base_url
 
     @property

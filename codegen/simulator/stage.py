@@ -1,4 +1,4 @@
-"""What the three APIs of one server share: its scenarios, its counters, and the record of what happened."""
+"""What the APIs of one server share: its scenarios, its counters, and the record of what happened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What passes between the HTTP layer and the state machines of the three APIs.
+"""What passes between the HTTP layer and the state machines of the APIs.
 
 The HTTP layer (`codegen.simulator.app`) reads a request into an `Incoming` and writes out a `Reply`; the state machines
 know nothing else of HTTP, never wait and never do I/O, so each can be read from top to bottom.
@@ -13,8 +13,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-Api = Literal["openai_agents", "openai_responses", "oci_agents"]
-"""The three APIs, by the ids that toolgen's targets have."""
+Api = Literal["openai_agents", "openai_responses", "oci_agents", "oci_inference", "bedrock"]
+"""The APIs, by the ids that toolgen's targets have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Incoming:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One server-sent event. `mark` has its roles in a step, the same on every API: "call", "answer", "end"."""
+    """One event of a stream. `mark` has its roles in a step, the same on every API: "call", "answer", "end"."""
 
     name: str
     data: dict[str, Any]
@@ -54,6 +54,8 @@ class Stream:
 
     State machines `push` and `end`; the HTTP layer takes what is there with `take` and sets `wake` to be told of more.
     """
+
+    content_type = "text/event-stream"
 
     def __init__(
         self, *, named: bool = True, decorate: Callable[[dict[str, Any]], dict[str, Any]] | None = None

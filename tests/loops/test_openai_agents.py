@@ -124,7 +124,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
     loop = importlib.import_module(f"{name}.runtime.loops.openai_agents")
     patch = pytest.MonkeyPatch()
     # What is tested is the order of things, not how long they wait.
-    patch.setattr(loop, "RACE_PAUSES", (0.01, 0.02, 0.03))
+    for part in ("worker", "follower"):
+        module = importlib.import_module(f"{name}.runtime.loops.openai_agents_{part}")
+        patch.setattr(module, "RACE_PAUSES", (0.01, 0.02, 0.03))
     patch.setattr(loop, "RECONNECT_PAUSES", (0.01, 0.02, 0.02, 0.02))
     yield Made(
         package,
@@ -885,21 +887,6 @@ def test_a_dispatcher_without_a_journal_has_one_that_its_parts_share(made: Made)
     journal = made.part("journal.memory").MemoryJournal()
     kept = dispatcher.with_journal(journal)
     assert kept.journalled() is kept
-
-
-async def test_a_journal_in_memory_forgets_the_oldest_calls_that_have_ended(made: Made) -> None:
-    journal_types, memory = made.part("journal"), made.part("journal.memory")
-    journal = memory.MemoryJournal(limit=2)
-    keys = [journal_types.Key("s", "t", str(number)) for number in range(4)]
-    for key in keys:
-        await journal.begin(key, "digest")
-    for key in keys[1:]:
-        await journal.finish(key, "{}")
-    running, first, *_ = [await journal.begin(key, "digest") for key in keys]
-    assert isinstance(running, journal_types.Running)  # what runs is never forgotten
-    assert isinstance(first, journal_types.Fresh)
-    await journal.finish(keys[0], "{}")
-    assert isinstance(await journal.begin(keys[3], "digest"), journal_types.Stored)
 
 
 # ---- the loop by itself: it does no I/O, so a test can be the other side

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
-import sys
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -17,84 +15,17 @@ import pytest
 from openai import AsyncOpenAI, OpenAI
 
 from codegen.simulator import Simulator, SimulatorReport
-from tests.conftest import build_folder
+from tests.loops.town import Town, town_package
 from tests.simulator.scripts import fault, say, turn
 
 NAME = "responses_package"
 OTHER = {"name": "other", "turns": [{"model": [{"say": "hello"}]}]}
 
-SPECS: list[dict[str, Any]] = [
-    {
-        "name": "get_weather",
-        "description": "The weather of a city.",
-        "parameters": {
-            "type": "object",
-            "properties": {"city": {"type": "string", "minLength": 2}, "days": {"type": "integer", "maximum": 7}},
-            "required": ["city"],
-            "additionalProperties": False,
-        },
-        "x-toolgen": {"effect": "read"},
-    },
-    {
-        "name": "book",
-        "description": "Books a table.",
-        "strict": True,
-        "parameters": {
-            "type": "object",
-            "properties": {"people": {"type": "integer"}, "note": {"type": "string"}},
-            "required": ["people"],
-            "additionalProperties": False,
-        },
-    },
-    {
-        "name": "draw_map",
-        "description": "Draws a map.",
-        "parameters": {"type": "object", "properties": {}, "additionalProperties": False},
-        "x-toolgen": {"defer_loading": True, "effect": "idempotent"},
-    },
-]
-
-
-class Town:
-    """Handlers that remember what they were asked."""
-
-    def __init__(self, runtime: ModuleType) -> None:
-        self.runtime = runtime
-        self.asked: list[str] = []
-        self.meeting: threading.Barrier | None = None
-
-    def get_weather(self, args: Any, call: Any) -> Any:
-        self.asked.append(args.city)
-        if self.meeting is not None:
-            self.meeting.wait(10)
-        if args.city == "Atlantis":
-            raise OSError("secret")
-        return {"city": args.city, "degrees": len(args.city), "for": call.context}
-
-    async def book(self, args: Any, call: Any) -> Any:
-        self.asked.append(f"{args.people} {args.note!r}")
-        await asyncio.sleep(0)
-        if args.people > 8:
-            raise self.runtime.ToolError("There are tables for eight at most.")
-        return "booked"
-
-    def draw_map(self, args: Any, call: Any) -> Any:
-        self.asked.append("map")
-        return self.runtime.Content(["A map:", self.runtime.Image("data:image/png;base64,AAAA")])
-
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    root = tmp_path_factory.mktemp("responses")
-    specs = Path(root / "specs")
-    specs.mkdir()
-    (specs / "town.json").write_text(json.dumps(SPECS), encoding="utf-8")
-    build_folder([specs], root / NAME, targets=["openai_responses"])
-    sys.path.insert(0, str(root))
-    yield importlib.import_module(NAME)
-    sys.path.remove(str(root))
-    for loaded in [loaded for loaded in sys.modules if loaded.split(".")[0] == NAME]:
-        del sys.modules[loaded]
+    with town_package(tmp_path_factory.mktemp("responses"), NAME, "openai_responses") as package:
+        yield package
 
 
 @pytest.fixture(scope="module")
@@ -356,9 +287,9 @@ class TestCalls:
 
 
 class TestLimits:
-    def test_the_number_of_steps(self, converse: Any, add: Any, town: Town, loop: Any, kept: dict[str, Any]) -> None:
+    def test_the_number_of_steps(self, converse: Any, add: Any, town: Town, kept: dict[str, Any]) -> None:
         name = add(step(weather("Madrid")), step(weather("Lima")), step(weather("Quito")), say("done"))
-        with pytest.raises(loop.StepLimit, match="after 2 steps: get_weather") as limit:
+        with pytest.raises(town.runtime.StepLimit, match="after 2 steps: get_weather") as limit:
             converse(name, max_steps=2, **kept)
         assert limit.value.steps == 2
         assert [json.loads(call.arguments)["city"] for call in limit.value.pending] == ["Lima"]
@@ -427,9 +358,9 @@ class TestEndings:
         assert (turn.status, turn.text, turn.calls) == ("incomplete", "half ", [])
 
     @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
-    def test_a_response_that_failed(self, converse: Any, add: Any, loop: Any, town: Town, stream: bool) -> None:
+    def test_a_response_that_failed(self, converse: Any, add: Any, town: Town, stream: bool) -> None:
         name = add(step(weather()), {"end": "failed", "error": {"code": "server_error", "message": "It broke."}})
-        with pytest.raises(loop.TurnFailed, match=r"ended as failed: It broke\.") as failed:
+        with pytest.raises(town.runtime.TurnFailed, match=r"ended as failed: It broke\.") as failed:
             converse(name, stream=stream)
         assert (failed.value.status, failed.value.code) == ("failed", "server_error")
         assert failed.value.raw.status == "failed"
@@ -471,11 +402,9 @@ class TestFaults:
         assert report(name).ok, report(name).problems()
 
     @pytest.mark.parametrize("clean", [False, True], ids=["breaks off", "ends early"])
-    def test_a_stream_that_keeps_dropping_runs_nothing(
-        self, converse: Any, add: Any, loop: Any, town: Town, clean: bool
-    ) -> None:
+    def test_a_stream_that_keeps_dropping_runs_nothing(self, converse: Any, add: Any, town: Town, clean: bool) -> None:
         name = add(step(weather(), faults=[fault("drop", before="end", times=9, clean=clean)]), say("done"))
-        with pytest.raises(loop.TurnFailed if clean else openai.APIConnectionError):
+        with pytest.raises(town.runtime.TurnFailed if clean else openai.APIConnectionError):
             converse(name, stream=True)
         assert town.asked == []
 
@@ -588,7 +517,7 @@ class TestActions:
     def test_without_one_it_is_said_clearly_and_nothing_runs(self, loop: Any, dispatcher: Any, town: Town) -> None:
         for on_action in (None, lambda item: None):
             client = Scripted(scripted(WEATHER_CALL, APPROVAL))
-            with pytest.raises(loop.UnhandledAction, match="'mcp_approval_request'") as unhandled:
+            with pytest.raises(town.runtime.UnhandledAction, match="'mcp_approval_request'") as unhandled:
                 loop.run_sync(dispatcher, client, model="m", input="hi", on_action=on_action)
             assert (unhandled.value.kind, unhandled.value.action) == ("mcp_approval_request", APPROVAL)
         assert town.asked == []
@@ -607,7 +536,7 @@ class TestActions:
         assert loop.run_sync(dispatcher, client, model="m", input="hi").text == "done"
 
     def test_a_background_response_is_refused_clearly(self, loop: Any, dispatcher: Any, town: Town) -> None:
-        with pytest.raises(loop.TurnFailed, match="ended as queued"):
+        with pytest.raises(town.runtime.TurnFailed, match="ended as queued"):
             loop.run_sync(dispatcher, Scripted(scripted(WEATHER_CALL, status="queued")), model="m", input="hi")
         assert town.asked == []
 
@@ -661,12 +590,12 @@ class TestJournal:
         monkeypatch.setattr(importlib.import_module(f"{NAME}.runtime.journalled"), "WAIT", 0)
         types = importlib.import_module(f"{NAME}.runtime.journal")
 
-        async def begin(key: Any, digest: str) -> Any:
+        async def begin(intent: Any) -> Any:
             return types.Running()
 
         journal.begin = begin
         client = Scripted(scripted(WEATHER_CALL), scripted(DONE))
-        with pytest.raises(loop.LoopError, match="another worker answers this response: it runs get_weather"):
+        with pytest.raises(town.runtime.LoopError, match="another worker answers this response: it runs get_weather"):
             loop.run_sync(dispatcher.with_journal(journal), client, model="m", input="hi", session_id="s")
         assert (town.asked, len(client.requests)) == ([], 1)
 

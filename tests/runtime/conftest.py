@@ -6,6 +6,8 @@ import importlib
 import json
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -50,16 +52,36 @@ SPECS = [
 @pytest.fixture(scope="session")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     """The imported package. Its handlers are the stubs."""
-    root = tmp_path_factory.mktemp("tools")
-    specs = root / "specs"
-    specs.mkdir()
-    (specs / "tools.json").write_text(json.dumps(SPECS), encoding="utf-8")
-    build_folder([Path(specs)], root / NAME)
+    with _imported(tmp_path_factory.mktemp("tools"), NAME, SPECS) as package:
+        yield package
+
+
+@contextmanager
+def _imported(root: Path, name: str, specs: list[dict[str, Any]], **settings: Any) -> Iterator[ModuleType]:
+    (root / "specs").mkdir()
+    (root / "specs" / "tools.json").write_text(json.dumps(specs), encoding="utf-8")
+    build_folder([root / "specs"], root / name, **settings)
     sys.path.insert(0, str(root))
-    yield importlib.import_module(NAME)
-    sys.path.remove(str(root))
-    for name in [loaded for loaded in sys.modules if loaded.split(".")[0] == NAME]:
-        del sys.modules[name]
+    try:
+        yield importlib.import_module(name)
+    finally:
+        sys.path.remove(str(root))
+        for loaded in [loaded for loaded in sys.modules if loaded.split(".")[0] == name]:
+            del sys.modules[loaded]
+
+
+@pytest.fixture(scope="session")
+def runtime_for(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Any]]:
+    """The runtime of a package for one target: `runtime_for("anthropic")("adapters.anthropic")`; `("")` for itself."""
+    with ExitStack() as stack:
+
+        @cache
+        def build(target: str) -> Any:
+            name = f"package_for_{target}"
+            stack.enter_context(_imported(tmp_path_factory.mktemp(target), name, SPECS[:1], targets=[target]))
+            return lambda module: importlib.import_module(f"{name}.runtime{'.' + module if module else ''}")
+
+        yield build
 
 
 @pytest.fixture(scope="session")

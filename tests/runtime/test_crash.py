@@ -29,25 +29,27 @@ class FileJournal:
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps([key.session_id, key.turn_id, key.call_id, fact]) + "\n")
 
-    async def begin(self, key: Any, digest: str) -> Any:
-        facts = self._facts(key)
+    async def begin(self, intent: Any) -> Any:
+        facts = self._facts(intent.key)
+        claim = self.types.Claim(intent.key, "", 1)
         if not facts:
             self.reached("before the intent")
-            self._write(key, digest)
+            self._write(intent.key, intent.fingerprint)
             self.reached("after the intent")
-            return self.types.Fresh()
-        if facts[0] != digest:
+            return self.types.Fresh(claim)
+        if facts[0] != intent.fingerprint:
             return self.types.Conflict()
-        return self.types.Interrupted(2) if len(facts) == 1 else self.types.Stored(facts[1])
+        return self.types.Interrupted(claim) if len(facts) == 1 else self.types.Stored(facts[1])
 
-    async def finish(self, key: Any, record: str) -> None:
+    async def finish(self, claim: Any, record: str, how: str) -> bool:
         self.reached("before the result")
-        self._write(key, record)
+        self._write(claim.key, record)
         self.reached("after the result")
+        return True
 
-    async def release(self, key: Any, *, ran: bool) -> None:
+    async def release(self, claim: Any, *, ran: bool) -> None:
         if not ran:
-            ids = [key.session_id, key.turn_id, key.call_id]
+            ids = [claim.key.session_id, claim.key.turn_id, claim.key.call_id]
             lines = self.path.read_text(encoding="utf-8").splitlines(keepends=True)
             self.path.write_text("".join(line for line in lines if json.loads(line)[:3] != ids), encoding="utf-8")
 

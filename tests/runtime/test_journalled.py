@@ -31,14 +31,14 @@ class Recording:
         self.seen: list[str] = []
         self.failing: set[str] = set()
 
-    async def begin(self, key: Any, digest: str) -> Any:
-        return await self._pass("begin", key, digest)
+    async def begin(self, intent: Any) -> Any:
+        return await self._pass("begin", intent)
 
-    async def finish(self, key: Any, record: str) -> None:
-        await self._pass("finish", key, record)
+    async def finish(self, claim: Any, record: str, how: str) -> Any:
+        return await self._pass("finish", claim, record, how)
 
-    async def release(self, key: Any, *, ran: bool) -> None:
-        await self._pass("release", key, ran=ran)
+    async def release(self, claim: Any, *, ran: bool) -> None:
+        await self._pass("release", claim, ran=ran)
 
     async def submitted(self, key: Any) -> None:
         await self._pass("submitted", key)
@@ -82,9 +82,8 @@ class Plain(Counting):
 async def interrupted(journal: Any, api: Any, runtime: Callable[[str], ModuleType], call: Any, args: Any) -> None:
     """Leaves what a process leaves that dies between the intent and the result."""
     journalled = runtime("journalled")
-    key = journalled.key_of(call)
-    await journal.begin(key, journalled.digest_of(call.name, args))
-    await journal.release(key, ran=True)
+    begun = await journal.begin(journalled.intent_of(call, call.name, args))
+    await journal.release(begun.claim, ran=True)
 
 
 class TestOnce:
@@ -512,10 +511,10 @@ class TestFailingJournal:
 
     async def test_it_touches_no_other_call(self, dispatcher: Make, call: Make, memory: Make) -> None:
         class Picky(Recording):
-            async def begin(self, key: Any, digest: str) -> Any:
-                if key.call_id == "1":
+            async def begin(self, intent: Any) -> Any:
+                if intent.key.call_id == "1":
                     raise OSError
-                return await super().begin(key, digest)
+                return await super().begin(intent)
 
         d = dispatcher(pay=Counting(), journal=Picky(memory()))
         results = await d.execute_all([call("pay", key="a", call_id=str(i)) for i in range(3)])
@@ -768,36 +767,122 @@ class TestRecords:
         assert outputs[0] == outputs[1] == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-class TestMemory:
-    async def test_it_decides_for_one_of_many(self, memory: Make, runtime: Any) -> None:
-        types = runtime("journal")
-        journal, key = memory(), types.Key("s", "t", "c")
-        assert isinstance(await journal.begin(key, "d"), types.Fresh)
-        assert isinstance(await journal.begin(key, "d"), types.Running)
-        assert isinstance(await journal.begin(key, "other"), types.Conflict)
-        await journal.release(key, ran=True)
-        assert await journal.begin(key, "d") == types.Interrupted(2)
-        assert isinstance(await journal.begin(key, "d"), types.Running)
-        await journal.release(key, ran=True)
-        assert await journal.begin(key, "d") == types.Interrupted(3)
-        await journal.finish(key, "record")
-        assert await journal.begin(key, "d") == types.Stored("record")
-        assert isinstance(await journal.begin(key, "other"), types.Conflict)
+class TestParked:
+    """An unknown outcome is answered once and the same for ever, until a person has found out."""
 
-    async def test_an_intent_can_be_taken_back(self, memory: Make, runtime: Any) -> None:
-        types = runtime("journal")
-        journal, key = memory(), types.Key("s", "t", "c")
-        await journal.begin(key, "d")
-        await journal.release(key, ran=False)
-        assert isinstance(await journal.begin(key, "other"), types.Fresh)
+    @pytest.fixture
+    async def parked(self, dispatcher: Make, call: Make, memory: Make, api: Any, runtime: Any) -> Any:
+        """A dispatcher whose journal has a parked call, and that would run it if it could."""
+        journal = memory()
+        words = [api.Unknown()]
+        hooks = api.Hooks(reconcile=lambda call: words.pop())
+        d = dispatcher(pay=Counting(), journal=journal, hooks=hooks)
+        await interrupted(journal, api, runtime, call("pay", key="a"), d.tool("pay").parse({"key": "a"}))
+        assert (await d.execute(call("pay", key="a"))).error.code == "outcome_unknown"
+        assert [entry.state for entry in await journal.entries()] == ["parked"]
+        return d
 
-    async def test_with_a_limit_the_oldest_that_ended_are_forgotten(self, runtime: Any) -> None:
-        types = runtime("journal")
-        journal = runtime("journal.memory").MemoryJournal(3)
-        keys = [types.Key("s", "t", str(number)) for number in range(6)]
-        for key in keys:
-            await journal.begin(key, "d")
-        for key in keys[1:]:
-            await journal.finish(key, "record")
-        found = [type(await journal.begin(key, "d")).__name__ for key in keys]
-        assert found == ["Running", "Fresh", "Fresh", "Stored", "Stored", "Stored"]
+    async def test_the_hook_is_not_asked_again(self, parked: Any, call: Make) -> None:
+        results = [await parked.execute(call("pay", key="a")) for _ in range(3)]
+        assert [(result.error.code, result.replayed) for result in results] == [("outcome_unknown", True)] * 3
+
+    @pytest.mark.parametrize(
+        ("value", "output"),
+        [({"receipt": 7, "name": "Málaga"}, '{"receipt":7,"name":"Málaga"}'), ("paid", "paid"), (None, "null")],
+    )
+    async def test_it_was_done(self, parked: Any, call: Make, api: Any, runtime: Any, value: Any, output: str) -> None:
+        journalled, key = runtime("journalled"), runtime("journal").Key("session_1", "turn_1", "call_1")
+        assert await journalled.resolve(parked.journal, key, api.Done(value))
+        result = await parked.execute(call("pay", key="a"))
+        assert (result.output, result.success, result.replayed) == (output, True, True)
+        assert not await journalled.resolve(parked.journal, key, api.NotDone())
+
+    async def test_it_was_not_done(self, parked: Any, call: Make, api: Any, runtime: Any) -> None:
+        journalled, key = runtime("journalled"), runtime("journal").Key("session_1", "turn_1", "call_1")
+        assert await journalled.resolve(parked.journal, key, api.NotDone())
+        results = [await parked.execute(call("pay", key="a")) for _ in range(2)]
+        assert [(result.output, result.replayed) for result in results] == [("done", False), ("done", True)]
+
+    async def test_a_timeout_is_parked_and_a_failure_is_none(
+        self, dispatcher: Make, call: Make, memory: Make, api: Any
+    ) -> None:
+        async def waits(args: Any, call: Any) -> None:
+            await asyncio.sleep(10)
+
+        journal = memory()
+        d = dispatcher(quick_pay=waits, quick_look=waits, pay=Counting(error=api.ToolError("No.")), journal=journal)
+        for number, name in enumerate(["quick_pay", "quick_look", "pay"]):
+            await d.execute(call(name, key="a", call_id=str(number)))
+        assert [entry.state for entry in await journal.entries()] == ["parked", "failed", "failed"]
+
+
+class TestTakenOver:
+    """A worker that lost its call while its handler ran, for instance because it was stopped for too long."""
+
+    def _losing(self, memory: Make, then: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
+        """A journal, and a handler during which another worker takes the call over."""
+        journal = Recording(memory())
+        begin = journal.inner.begin
+        claims: list[Any] = []
+
+        async def remembering(intent: Any) -> Any:
+            begun = await begin(intent)
+            claims.append((intent, getattr(begun, "claim", None)))
+            return begun
+
+        async def handler(args: Any, call: Any) -> str:
+            intent, claim = claims[-1]
+            await journal.inner.release(claim, ran=True)
+            await then(intent, (await begin(intent)).claim)
+            return "mine"
+
+        journal.inner.begin = remembering
+        return journal, handler
+
+    async def test_the_answer_is_that_of_the_other(
+        self, dispatcher: Make, call: Make, memory: Make, caplog: Any
+    ) -> None:
+        async def then(intent: Any, claim: Any) -> None:
+            assert await journal.inner.finish(claim, '{"output":"of the other"}', "succeeded")
+
+        journal, handler = self._losing(memory, then)
+        d = dispatcher(pay=handler, journal=journal)
+        results = [await d.execute(call("pay", key="a")) for _ in range(2)]
+        assert [(result.output, result.replayed) for result in results] == [("of the other", True)] * 2
+        assert "taken over" in caplog.text
+
+    async def test_while_the_other_one_works_it_is_in_progress(
+        self, dispatcher: Make, call: Make, memory: Make, runtime: Any, monkeypatch: Any
+    ) -> None:
+        monkeypatch.setattr(runtime("journalled"), "WAIT", 0.01)
+
+        async def then(intent: Any, claim: Any) -> None:
+            others.append(claim)
+
+        others: list[Any] = []
+        journal, handler = self._losing(memory, then)
+        d = dispatcher(pay=handler, journal=journal)
+        assert (await d.execute(call("pay", key="a"))).error.code == "in_progress"
+        assert await journal.inner.finish(others[0], '{"output":"of the other"}', "succeeded")
+        assert (await d.execute(call("pay", key="a"))).output == "of the other"
+
+    async def test_when_the_other_one_is_gone_too_the_call_is_left_for_the_next(
+        self, dispatcher: Make, call: Make, memory: Make
+    ) -> None:
+        async def then(intent: Any, claim: Any) -> None:
+            await journal.inner.release(claim, ran=True)
+
+        journal, handler = self._losing(memory, then)
+        d = dispatcher(pay=handler, journal=journal)
+        assert (await d.execute(call("pay", key="a"))).error.code == "in_progress"
+        assert (await d.execute(call("pay", key="a"))).error.code == "outcome_unknown"
+
+
+async def test_a_result_that_is_not_kept_any_more(dispatcher: Make, call: Make, memory: Make, runtime: Any) -> None:
+    class Forgetful(Recording):
+        async def begin(self, intent: Any) -> Any:
+            return runtime("journal").Redacted()
+
+    pay = Counting()
+    result = await dispatcher(pay=pay, journal=Forgetful(memory())).execute(call("pay", key="a"))
+    assert (result.error.code, result.replayed, pay.runs) == ("result_redacted", True, 0)

@@ -224,6 +224,26 @@ class TestStreams:
         assert closed == ["tried"] * 3
         assert caplog.text.count("a stream could not be closed") == 3
 
+    def test_an_asynchronous_generator_is_closed_too(self, steps: Any, dispatcher: Make) -> None:
+        closed: list[str] = []
+
+        async def events() -> AsyncIterator[str]:
+            try:
+                yield "first"
+                yield "second"
+            finally:
+                closed.append("events")
+
+        async def stream() -> AsyncIterator[str]:
+            return events()
+
+        def loop(d: Any, client: Any) -> Generator[Any, Any, Any]:
+            opened = yield steps.Invoke(stream, stream=True)
+            return (yield steps.Next(opened))
+
+        assert asyncio.run(steps.asynchronous(loop)(dispatcher(), AsyncClient())) == "first"
+        assert closed == ["events"]
+
     def test_a_loop_that_will_not_end_still_has_its_streams_closed(
         self, drive: Make, steps: Any, dispatcher: Make
     ) -> None:

@@ -29,10 +29,11 @@ def test_it_prints_its_addresses_and_in_the_end_what_was_missing(tmp_path: Path,
     )
     with server:
         assert server.stdout is not None and server.stderr is not None
-        lines = [server.stdout.readline() for _ in range(4)]
+        lines = [server.stdout.readline() for _ in range(5)]
         assert [line.split(":")[0] for line in lines] == [
             "OpenAI base URL",
             "OCI endpoint",
+            "Bedrock endpoint",
             "Forecast service",
             "Report",
         ]

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..calls import Call, Result
 from ..content import Image
+from ..errors import TurnFailed
 from ..output import encode
 from ..sdk import get, to_wire
 from ..values import is_array, is_object
@@ -33,24 +34,48 @@ _HOSTED = frozenset(
 
 
 def read_calls(
-    response: Any, *, session_id: str = "", context: Any = None
+    response: Any, *, session_id: str = "", turn_id: str = "", context: Any = None
 ) -> list[Call]:
-    """The function calls of a response, in order. A response that is not complete has none that may run."""
+    """The function calls of a response, in order. A response that is not complete has none that may run.
+
+    `turn_id` stands in where the response has no id.
+    """
     return (
-        _calls(response, session_id, context)
-        if get(response, "status", "completed") == "completed"
+        _calls(response, session_id, turn_id, context)
+        if status(response) == "completed"
         else []
     )
 
 
 def read_cut_off(
-    response: Any, *, session_id: str = "", context: Any = None
+    response: Any, *, session_id: str = "", turn_id: str = "", context: Any = None
 ) -> list[Call]:
     """The function calls of a response that was cut off. None may run: the arguments of the last one may end early."""
     return (
-        _calls(response, session_id, context)
-        if get(response, "status", "completed") == "incomplete"
-        else []
+        _calls(response, session_id, turn_id, context) if is_cut_off(response) else []
+    )
+
+
+def status(response: Any) -> str:
+    """The API's word for how the response stands."""
+    return str(get(response, "status", "completed"))
+
+
+def is_cut_off(response: Any) -> bool:
+    """Whether the response was cut off."""
+    return status(response) == "incomplete"
+
+
+def failure(response: Any) -> TurnFailed | None:
+    """Why a response that was not cut off is no answer."""
+    if status(response) == "completed":
+        return None
+    error = get(response, "error")
+    return TurnFailed(
+        status(response),
+        str(get(error, "code", "")),
+        str(get(error, "message", "")),
+        response,
     )
 
 
@@ -85,10 +110,10 @@ def _answered(output: Any) -> list[Any]:
     ]
 
 
-def _calls(response: Any, session_id: str, context: Any) -> list[Call]:
+def _calls(response: Any, session_id: str, turn_id: str, context: Any) -> list[Call]:
     output = get(response, "output", ())
     answered = _answered(output)
-    turn_id = str(get(response, "id", ""))
+    turn_id = str(get(response, "id", "")) or turn_id
     return [
         Call(
             name=_name(item),
@@ -187,3 +212,28 @@ def text_of(response: Any) -> str:
         for part in get(item, "content", ())
         if get(part, "type") in ("output_text", "refusal")
     )
+
+
+class Gathering:
+    """The events of one stream: its last one holds the response that an unstreamed request would have given."""
+
+    def __init__(self) -> None:
+        self._response: Any = None
+
+    def add(self, event: Any, /) -> bool:
+        """Takes an event. True for the last one. Raises `TurnFailed` for an error that comes as an event."""
+        kind = get(event, "type")
+        if kind == "error":
+            raise TurnFailed(
+                "failed",
+                str(get(event, "code", "")),
+                str(get(event, "message", "")),
+                event,
+            )
+        if kind in ("response.completed", "response.incomplete", "response.failed"):
+            self._response = get(event, "response")
+        return self._response is not None
+
+    def response(self) -> Any:
+        """The response; None while it has not come."""
+        return self._response
