@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import Final
@@ -23,6 +23,10 @@ OPTIONAL: Final[Mapping[str, frozenset[str]]] = {
     "engines/dbos.py": frozenset({"dbos"}),
 }
 """Files that only a choice of the settings brings along, and the choices that do."""
+
+
+OF_LOOPS: Final = frozenset({"conversation.py", "resumption.py"})
+"""Files that only loops import, or the one before: they come along with those that do."""
 
 
 def runtime_files(targets: Sequence[Target], header: str, choices: AbstractSet[str] = frozenset()) -> dict[str, str]:
@@ -48,10 +52,16 @@ def runtime_files(targets: Sequence[Target], header: str, choices: AbstractSet[s
         folder, _, name = path.rpartition("/")
         if path in OPTIONAL and choices.isdisjoint(OPTIONAL[path]):
             continue
+        if path in OF_LOOPS and not _is_imported(path, [*chosen.values(), *kept.values()]):
+            continue
         if folder not in RUNTIME_FOLDERS or (name == "__init__.py" and folder in folders):
             kept[path] = text
     kept |= chosen
     return {f"runtime/{path}": f"{header}\n{kept[path]}" for path in sorted(kept)}
+
+
+def _is_imported(path: str, texts: Iterable[str]) -> bool:
+    return any(f".{path.removesuffix('.py')} import" in text for text in texts)
 
 
 def _brought(target: Target, path: str) -> str | None:
