@@ -22,13 +22,11 @@ def templates() -> Path:
 
 
 def sources_changed_since(moment: float) -> bool:
-    """Whether toolgen itself was changed after `moment` (seconds since the epoch).
+    """Whether toolgen itself was changed or installed after `moment` (seconds since the epoch).
 
-    Only a checkout can change without a change of its version; an installed toolgen never does.
+    A checkout changes without a change of its version, and so does what is installed from one.
     """
     here = Path(__file__).resolve().parent
-    if templates().parent == here:
-        return False
     return any(changed > moment for folder in (here, templates()) for changed in _times(str(folder)))
 
 

@@ -272,7 +272,7 @@ def _catalog(specs: tuple[Path, ...], report: Report) -> Catalog:
 def _find(name: str, catalog: Catalog, targets: Sequence[str], report: Report) -> Tool:
     """The tool of a wire name, or of the name that one of the targets shows."""
     named = [tool for tool in catalog if tool.name == name]
-    named += [tool for tool in catalog if any(tool.exposed_name(target) == name for target in targets)]
+    named += [tool for tool in catalog if any(name in _shown_names(tool, target) for target in targets)]
     errors = [found for found in report.sorted() if found.severity is Severity.ERROR]
     about = [found for found in errors if found.tool == (named[0].name if named else name)]
     if named and not about:
@@ -283,6 +283,16 @@ def _find(name: str, catalog: Catalog, targets: Sequence[str], report: Report) -
     near = difflib.get_close_matches(name, catalog.names(), n=3)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are {len(catalog)} tools"
     raise Trouble(f"there is no tool {name!r}: {hint}")
+
+
+def _shown_names(tool: Tool, target: str) -> tuple[str, ...]:
+    """The names that a target may show for a tool: the one of the spec, and what stands for one that it refuses."""
+    from codegen.targets import registry
+
+    known, name = registry(), tool.exposed_name(target)
+    if target not in known or known[target].facts.name.accepts(name):
+        return (name,)
+    return name, known[target].facts.name.replacement(name)
 
 
 def _targets(tool: Tool, ids: Sequence[str], asked: bool) -> list[Target]:

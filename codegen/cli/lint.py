@@ -92,7 +92,8 @@ def _print(tools: int, found: Sequence[Diagnostic], mended: Sequence[Diagnostic]
     for one in mended:
         if not quiet:
             place = one.file if one.line is None else f"{one.file}:{one.line}"
-            click.echo(f"{place}: mended[{one.code}] {one.pointer}: {one.message}")
+            done = "; ".join(mend.told for mend in getattr(one, "mends", ()))
+            click.echo(f"{place}: mended[{one.code}] {one.pointer}: {one.message}; {done}")
     print_diagnostics(found, quiet=quiet)
     if quiet:
         return

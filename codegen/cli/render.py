@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 
 import click
@@ -12,13 +13,22 @@ _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "c
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic], *, quiet: bool = False) -> None:
-    """Each problem on standard error: place, weight, code, pointer, message, hint. `quiet` leaves errors only."""
+    """Each problem on standard error: place, weight, code, pointer, message, hint. `quiet` leaves errors only.
+
+    What is true of several targets in the same words is said once, at the place of the first.
+    """
+    groups: dict[Diagnostic, list[Diagnostic]] = {}
     for found in diagnostics:
+        hint = found.hint.replace(f".{found.target}.", ".<id>.") if found.target else found.hint
+        groups.setdefault(dataclasses.replace(found, target="", hint=hint), []).append(found)
+    for same, group in groups.items():
+        found = same if len(group) > 1 else group[0]
+        named = [one.target for one in group if one.target]
         if quiet and found.severity is not Severity.ERROR:
             continue
         place = found.file if found.line is None else f"{found.file}:{found.line}"
         kind = click.style(f"{found.severity.value}[{found.code}]", fg=_COLOURS[found.severity], bold=True)
-        about = " ".join(text for text in (found.pointer, f"({found.target})" if found.target else "") if text)
+        about = " ".join(text for text in (found.pointer, f"({', '.join(named)})" if named else "") if text)
         click.echo(f"{place}: {kind}{' ' + about if about else ''}: {found.message}", err=True)
         if found.hint:
             click.echo(f"    {click.style('hint:', dim=True)} {found.hint}", err=True)

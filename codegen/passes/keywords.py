@@ -44,15 +44,30 @@ def check_keywords(subject: ToolSchema) -> Iterator[Diagnostic]:
     """Keywords that are misspelt (`misspelt-keyword`), of another dialect (`foreign-keyword`) or not known at all
     (`unknown-keyword`), formats that are none (`unknown-format`), and keywords without effect where they stand
     (`idle-keyword`, `hidden-keyword`)."""
-    known = keywords_of(subject.dialect)
     for pointer, schema in subject.places:
-        for word in schema:
-            if word not in known and not word.startswith("x-"):
-                yield from _unknown(subject, pointer, schema, word)
+        yield from _words(subject, pointer, schema)
         if subject.hides(schema):
             yield from _hidden(subject, pointer, schema)
         else:
             yield from _idle(subject, pointer, schema)
+
+
+def check_sound_parts(subject: ToolSchema) -> Iterator[Diagnostic]:
+    """The same for a schema that does not compile: of its words, and of those parts that are sound by themselves.
+
+    So one mistake does not hide the others.
+    """
+    for pointer, schema in subject.places:
+        yield from _words(subject, pointer, schema)
+        if not subject.hides(schema) and jsonschema_rs.meta.is_valid({**schema, "$schema": URIS[subject.dialect]}):
+            yield from _idle(subject, pointer, schema)
+
+
+def _words(subject: ToolSchema, pointer: str, schema: dict[str, Any]) -> Iterator[Diagnostic]:
+    known = keywords_of(subject.dialect)
+    for word in schema:
+        if word not in known and not word.startswith("x-"):
+            yield from _unknown(subject, pointer, schema, word)
 
 
 # Words that are no keywords here

@@ -24,12 +24,20 @@ class Replace:
     def value(self) -> Any:
         return json.loads(self.text)
 
+    @property
+    def told(self) -> str:
+        return f"now {self.text}"
+
 
 @dataclass(frozen=True, slots=True)
 class Remove:
     """The member of an object goes."""
 
     below: str = ""
+
+    @property
+    def told(self) -> str:
+        return "removed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,10 @@ class Rename:
 
     key: str
     below: str = ""
+
+    @property
+    def told(self) -> str:
+        return f"now `{self.key}`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +60,10 @@ class Require:
     """
 
     below: str = ""
+
+    @property
+    def told(self) -> str:
+        return "now in `required` of the object"
 
 
 Mend: TypeAlias = Replace | Remove | Rename | Require

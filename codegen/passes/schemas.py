@@ -14,8 +14,10 @@ import jsonschema_rs
 from codegen.diagnostics import Diagnostic, Report
 from codegen.passes.advice import Fault, advise
 from codegen.passes.judge import compiles
+from codegen.passes.keywords import check_sound_parts
 from codegen.passes.mend import with_mends
 from codegen.passes.spelling import shown
+from codegen.passes.subject import schemas_of
 from codegen.schema.dialects import URIS, walk
 from codegen.schema.pointers import join
 from codegen.specs.tool import Catalog, Tool
@@ -27,15 +29,24 @@ def check_schemas(catalog: Catalog, report: Report) -> Catalog:
         report.add(*_faults(tool, "parameters", tool.parameters))
         if tool.returns is not None:
             report.add(*_faults(tool, "returns", tool.returns))
+        report.add(*_beside(tool))
     sound: list[Tool] = []
     for tool in catalog:
         problems = [*_check(tool, "parameters", tool.parameters)]
         if tool.returns is not None:
             problems += _check(tool, "returns", tool.returns)
         report.add(*problems)
-        if not problems:
+        if problems:
+            report.add(*_beside(tool))
+        else:
             sound.append(tool)
     return Catalog(tuple(sound))
+
+
+def _beside(tool: Tool) -> Iterator[Diagnostic]:
+    """What else can be told of a tool whose schemas do not all compile."""
+    for subject in schemas_of(tool):
+        yield from check_sound_parts(subject)
 
 
 def _check(tool: Tool, part: str, schema: Any) -> Iterator[Diagnostic]:

@@ -332,7 +332,7 @@ class _Planner:
             self.changed.append(path)
         else:
             self.edited.append(path)
-            self.say("output-edited", path, "this generated file was edited by hand; the edit is overwritten")
+            self.say("output-edited", path, "this generated file was edited by hand; building it overwrites the edit")
         if spelt == path:
             self.writes.append(Step(Action.REPLACE, path, old, data))
             return

@@ -83,14 +83,18 @@ class NameRule:
     def replacement(self, name: str) -> str:
         """An accepted name that stands for `name`: the same one for the same name, everywhere.
 
-        Every other character becomes `_`, one that may only not come first gets `_` before it, and a name that is too
+        Every other character becomes `_`, or another filler where the rule has no `_`; capitals become small where
+        there are only small ones. What may not come first gets something before it that may, and a name that is too
         long ends in a digest of the whole.
         """
-        text = re.sub(f"[^{self.rest}]", "_", name) or "_"
+        small = not re.match(f"[{self.rest}]", "A")
+        filler = next((one for one in "_-." if re.match(f"[{self.rest}]", one)), "")
+        text = re.sub(f"[^{self.rest}]", filler, name.lower() if small else name) or filler
         if not re.match(f"[{self.first}]", text):
-            text = "_" + text
+            text = next(one for one in (filler, "t", "T", "0") if one and re.match(f"[{self.first}]", one)) + text
         if len(text) > self.max_length:
-            text = text[: self.max_length - 9] + "_" + hashlib.sha256(name.encode()).hexdigest()[:8]
+            digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+            text = text[: self.max_length - 8 - len(filler)] + filler + digest
         return text
 
 

@@ -12,6 +12,7 @@ from codegen.diagnostics import Diagnostic, Report
 from codegen.passes import run_passes
 from codegen.passes.mend import Mend, Mendable, Remove, Replace, Require
 from codegen.specs import read_catalog, read_text
+from tests.passes.support import problems as told_of
 
 SEED = Path(__file__).parents[1] / "specs" / "data" / "object_storage_faulty.json"
 
@@ -165,3 +166,26 @@ def test_the_advice_fits_the_fault(schema: Any, hint: str, mends: list[Mend]) ->
 def test_the_advice_fits_the_dialect(schema: Any, hint: str) -> None:
     (found,) = problems(json.dumps({"$schema": OLD, "properties": {"a": schema}}))
     assert hint in found.hint
+
+
+def test_one_fault_does_not_hide_the_others() -> None:
+    found = told_of(
+        {
+            "type": "object",
+            "properties": {
+                "a": {"type": "strin"},
+                "b": {"type": "string", "minLenght": 3, "format": "url"},
+                "c": {"type": "integer", "minLength": 3},
+                "d": {"type": "string", "nullable": True},
+            },
+            "required": "a",
+        }
+    )
+    assert sorted((one.code, one.pointer.removeprefix("/parameters")) for one in found) == [
+        ("foreign-keyword", "/properties/d/nullable"),
+        ("idle-keyword", "/properties/c/minLength"),
+        ("misspelt-keyword", "/properties/b/minLenght"),
+        ("schema-invalid", "/properties/a/type"),
+        ("schema-invalid", "/required"),
+        ("unknown-format", "/properties/b/format"),
+    ]

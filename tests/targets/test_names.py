@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from codegen.diagnostics import Severity
 from codegen.specs.tool import Override
 from codegen.targets import BUILT_IN, TargetOptions, registry
-from codegen.targets.interface import NameRule
+from codegen.targets.interface import Evidence, NameRule
 from tests.targets.support import codes, lower, lower_all, make_tool
 
 OPENAI = registry()["openai_responses"].facts.name
 OCI = registry()["oci_agents"].facts.name
+SMALL = NameRule("a-z", "a-z0-9-", 20, Evidence.WEAK, "a rule without `_` and capitals")
+CAPITALS = NameRule("A-Z", "A-Za-z0-9", 12, Evidence.WEAK, "a rule without anything to fill with")
 REPLACE = TargetOptions(names="replace")
 
 
@@ -117,7 +119,7 @@ def test_a_clash_through_an_override_concerns_that_target_only() -> None:
     assert [(p.code, p.target) for p in problems] == [("name-clash", "oci_agents")]
 
 
-@given(name=st.text(max_size=300), rule=st.sampled_from([OPENAI, OCI]))
+@given(name=st.text(max_size=300), rule=st.sampled_from([OPENAI, OCI, SMALL, CAPITALS]))
 def test_a_replacement_is_always_accepted_and_is_its_own(name: str, rule: NameRule) -> None:
     replacement = rule.replacement(name)
     assert rule.accepts(replacement)
