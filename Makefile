@@ -7,7 +7,7 @@ DEMO_VENV := .venv/demo
 TEST_BIN := $(TEST_VENV)/bin
 DEMO_BIN := $(DEMO_VENV)/bin
 
-.PHONY: demo test lint types generated conformance clean
+.PHONY: demo test lint types generated conformance soak clean
 
 demo: $(DEMO_VENV)/ready
 	$(DEMO_BIN)/python examples/demo.py
@@ -31,6 +31,12 @@ generated: $(TEST_VENV)/ready
 # Writes docs/conformance.md anew.
 conformance: $(TEST_VENV)/ready
 	$(TEST_BIN)/python -m tests.conformance.report
+
+# Kills a few hundred workers, and ends with an error where anything is duplicate, lost or unanswered.
+soak: $(TEST_VENV)/ready
+	$(TEST_BIN)/python -m tests.journal.soak --kills 200 --store sqlite
+	$(TEST_BIN)/python -m tests.journal.soak --kills 200 --store postgres
+	$(TEST_BIN)/python -m tests.loops.soak --kills 200
 
 $(TEST_VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(TEST_VENV)

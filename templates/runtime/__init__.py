@@ -7,6 +7,7 @@ from .calls import Call, CallError, Result
 from .content import Content, Image, Text
 from .dispatcher import Dispatcher
 from .errors import (
+    AnswerLost,
     HandlersMissing,
     InvalidArguments,
     InvalidJSON,
@@ -19,14 +20,17 @@ from .errors import (
     TurnFailed,
     UnhandledAction,
     UnknownTool,
+    UnknownToolset,
     UnserializableOutput,
 )
 from .hooks import Done, Hooks, NotDone, Unknown
 from .models import ToolModel
+from .running import Shutdown
 from .tools import Package, Reply, Tool, ToolEntry
 from .turn import CallsReceived, ResultsReady, Turn
 
 __all__ = [
+    "AnswerLost",
     "Call",
     "CallError",
     "CallsReceived",
@@ -46,6 +50,7 @@ __all__ = [
     "Result",
     "ResultsNotStored",
     "ResultsReady",
+    "Shutdown",
     "StepLimit",
     "Text",
     "Tool",
@@ -58,5 +63,6 @@ __all__ = [
     "UnhandledAction",
     "Unknown",
     "UnknownTool",
+    "UnknownToolset",
     "UnserializableOutput",
 ]

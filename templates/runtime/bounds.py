@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from concurrent.futures import Future
 from typing import Any, TypeVar, cast
 
+from .running import may_wait
 from .threads import ThreadPool
 
 log = logging.getLogger(__name__)
@@ -76,7 +77,9 @@ async def rest_on_loop(
 
     Raises what the coroutine raises, and `TookTooLong`.
     """
-    deadline = _Deadline(cast("asyncio.Task[Any]", asyncio.current_task()), seconds)
+    task = cast("asyncio.Task[Any]", asyncio.current_task())
+    may_wait(task)
+    deadline = _Deadline(task, seconds)
     try:
         return await _rest(coroutine, waiting, deadline)
     except BaseException as error:
@@ -99,6 +102,7 @@ async def in_thread(
     It may wait for a thread as long as it may run. Raises what the function raises, `TookTooLong`, and for a
     cancellation `NotStarted` or `StillRunning`.
     """
+    may_wait()
     loop = asyncio.get_running_loop()
     begun: list[float] = []
 

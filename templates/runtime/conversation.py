@@ -177,6 +177,7 @@ def take_turn(
     notes = Notes(dispatcher, session_id, turn_key, new) if turn_key else None
     turn = Turn("")
     results: list[Result] = []
+    known: set[str] = set()
     while True:
         turn.steps += 1
         if not kept_by_service:
@@ -194,9 +195,11 @@ def take_turn(
             yield from note_submitted(results)
         turn.raw, turn.status = response, api.status(response)
         turn.text = api.text_of(response)
-        turn_id = api.id_of(response) or _position(
-            sent, api.replay(response, turn_id="")
-        )
+        turn_id = api.id_of(response)
+        if not turn_id or turn_id in known:
+            # Some services give all their responses one id.
+            turn_id = _position(sent, api.replay(response, turn_id=""))
+        known.add(turn_id)
         if api.is_cut_off(response):
             lost = api.read_cut_off(
                 response, session_id=session_id, turn_id=turn_id, context=context

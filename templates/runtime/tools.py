@@ -6,7 +6,7 @@ import importlib
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
@@ -66,6 +66,8 @@ class Package:
     """The wire names of the parts that are registered together, by the part's name."""
     formats: bool = False
     """Whether the gate asserts `format`."""
+    repair: bool = False
+    """Whether lists and objects that arrive as JSON text are read where no text may stand, whoever sent them."""
     read_back: Mapping[str, ReadBack] = field(default_factory=dict[str, ReadBack])
     """What a target does to the arguments of every tool."""
     output_limits: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -252,6 +254,8 @@ class Tool(Generic[Arguments_co]):
 
     def _mended(self, value: dict[str, Any], gate: Gate, target: str) -> dict[str, Any]:
         rules = self._rules(target)
+        if self._package.repair:
+            rules = replace(rules, nested=True)
         if rules.mends:
             mended = mend(value, gate, rules)
             if mended is not None:

@@ -19,6 +19,7 @@ import hashlib
 import hmac
 import importlib
 import json
+import logging
 import os
 import random
 import signal
@@ -63,17 +64,22 @@ STEPS = {
 SAFE = ("Execute", "Submitted", "the effect")
 """Steps that an OCI turn must survive: its answer was kept before."""
 
-TIMES = 6
-"""How often a worker comes to a step, at most, before it is killed there."""
+WHEN = ("before", "after")
+
+TIMES = (1, 1, 1, 2, 3, 5)
+"""A worker is killed when it comes to its step for the first time, or, less often, a later one."""
 
 
 class Crashes:
     """Rounds over one journal and one simulator. Make it in a process without threads."""
 
     def __init__(self, folder: Path, seed: int, journal: str = "sqlite") -> None:
+        """`journal` is "sqlite", or "memory" for one that does not outlive its worker."""
         self._folder = folder
         self._random = random.Random(seed)
         self._journal = journal
+        # Without a journal that outlives them, these are the ways that still come to an end.
+        self._ways = WAYS if journal == "sqlite" else ("serve", "poll", "run")
         specs = folder / "specs"
         specs.mkdir()
         (specs / "tools.json").write_text(json.dumps(SPECS), encoding="utf-8")
@@ -81,7 +87,7 @@ class Crashes:
         sys.path.insert(0, str(folder))
         package = importlib.import_module(PACKAGE)
         self._dispatcher = package.dispatcher
-        handlers = dict.fromkeys((spec["name"] for spec in SPECS), lambda args, call: None)
+        handlers = {str(spec["name"]): lambda args, call: None for spec in SPECS}
         package.dispatcher(SimpleNamespace(**handlers)).preload()
         for name in TARGETS:  # once here, and not in every worker
             self._module(f"loops.{name}")
@@ -90,7 +96,8 @@ class Crashes:
         self._rounds = 0
         self.tallies: dict[str, Tally] = {}
         self.steps: Counter[str] = Counter()
-        """How often a worker was killed at each step."""
+        """How often a worker was killed at each step of each way."""
+        self._tried: Counter[tuple[str, str]] = Counter()
         self.reported = 0
         """Turns of OCI that were reported as lost."""
 
@@ -105,10 +112,12 @@ class Crashes:
     def run(self, kills: int) -> None:
         """Goes on until so many workers were killed."""
         while not self._has_killed(kills):
-            with simulator() as self._url:  # a new one now and then: a transcript only grows
+            # A new one now and then, as a transcript only grows. It knows ids that the last one gave, too.
+            self._path = self._folder / f"journal-{self._rounds}.db"
+            with simulator() as self._url:
                 for _ in range(3 * len(WAYS)):
                     if not self._has_killed(kills):
-                        self._round(WAYS[self._rounds % len(WAYS)])
+                        self._round(self._ways[self._rounds % len(self._ways)])
 
     def _has_killed(self, kills: int) -> bool:
         return sum(tally.kills for tally in self.tallies.values()) >= kills
@@ -128,16 +137,21 @@ class Crashes:
         tally = self.tallies.setdefault(way, Tally())
         safe = True
         for _ in range(self._random.choice((1, 1, 2, 3))):
-            step = ANY
-            if self._random.random() < 0.75:
-                step = f"{self._random.choice(('before', 'after'))} {self._random.choice(STEPS[way])}"
+            step = self._step(way)
             killed = self._killed(this, way, name, session_id, step)
             tally.kills += killed
-            self.steps[step] += killed
+            self.steps[f"{way}: {step}"] += killed
             safe = safe and (not killed or step.split(" ", 1)[1] in SAFE)
         for _ in range(2):
             self._wait(self._worker(this, way, name, session_id, Plan()))
         self._judge(this, way, name, session_id, tally, safe)
+
+    def _step(self, way: str) -> str:
+        """Where to kill a worker next: any moment, or one of the steps where the fewest were killed."""
+        steps = [ANY] if self._random.random() < 0.25 else [f"{when} {s}" for s in STEPS[way] for when in WHEN]
+        self._random.shuffle(steps)
+        # A step that a worker seldom comes to is tried more often.
+        return min(steps, key=lambda step: max(self.steps[f"{way}: {step}"], self._tried[way, step] // 3))
 
     def _begin(self, name: str, way: str) -> str:
         """The session that a round goes on with; its first turn is over where the worker is to send the input."""
@@ -167,13 +181,18 @@ class Crashes:
         )
 
     def _killed(self, this: Round, way: str, name: str, session_id: str, step: str) -> int:
-        """Lets a worker be killed; 1, or 0 where it came to its end before."""
-        plan = Plan() if step == ANY else Plan(step, self._random.randint(1, TIMES))
+        """Lets a worker be killed, perhaps while another serves the same; 1, or 0 where it came to its end before."""
+        self._tried[way, step] += 1
+        plan = Plan() if step == ANY else Plan(step, self._random.choice(TIMES))
         victim = self._worker(this, way, name, session_id, plan)
+        rest = [self._worker(this, way, name, session_id, Plan()) for _ in range(self._random.choice((0, 0, 0, 1)))]
         if step == ANY:
             time.sleep(self._random.uniform(0, 0.25))
             os.kill(victim, signal.SIGKILL)
-        return int(os.waitstatus_to_exitcode(os.waitpid(victim, 0)[1]) == -signal.SIGKILL)
+        killed = os.waitstatus_to_exitcode(os.waitpid(victim, 0)[1]) == -signal.SIGKILL
+        for worker in rest:
+            self._wait(worker)
+        return int(killed)
 
     def _wait(self, worker: int) -> None:
         code = os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])
@@ -200,7 +219,7 @@ class Crashes:
         api = importlib.import_module(f"{PACKAGE}.runtime")
         inner: Any
         if self._journal == "sqlite":
-            inner = self._module("journal.sqlite").SQLiteJournal(self._folder / "journal.db", patience=30)
+            inner = self._module("journal.sqlite").SQLiteJournal(self._path, patience=30)
         else:
             inner = self._module("journal.memory").MemoryJournal()
         journal: Any = Watched(inner, plan)
@@ -427,6 +446,7 @@ def simulator() -> Iterator[str]:
     child = os.fork()
     if child == 0:
         os.close(stop_writing)
+        logging.disable()  # clients that are killed in the middle of a request are no news
         with Simulator([{"name": "first", "turns": [{"model": [{"say": "Hi."}]}]}]) as running:
             os.write(writing, running.base_url.encode() + b"\n")
             os.read(stop_reading, 1)  # until the parent closes its end, or is gone

@@ -30,8 +30,8 @@ def main() -> int:
         crashes = Crashes(Path(folder), given.seed, given.journal)
         crashes.run(given.kills)
     for step, kills in sorted(crashes.steps.items()) if given.steps else ():
-        print(f"{step:30}{kills:>12}")
-    print(f"first answers of OCI that were reported as lost: {crashes.reported}")
+        print(f"{step:42}{kills:>12}")
+    print(f"answers of OCI that were reported as lost: {crashes.reported}")
     return report(crashes.tallies, f"loops, seed {given.seed}, {time.monotonic() - began:.0f} s")
 
 

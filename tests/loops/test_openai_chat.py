@@ -364,6 +364,19 @@ class TestCalls:
             assert converse(server.url, stream=True).text == "done"
         assert sorted(town.asked) == ["Cusco", "Lima"]
 
+    def test_a_stream_that_makes_up_an_id_for_every_piece(self, converse: Converse, town: Town) -> None:
+        pieces = ['{"city":', ' "Li', 'ma"}']
+        deltas = [{"index": 0, "id": f"call_{at}", "function": {"arguments": one}} for at, one in enumerate(pieces)]
+        deltas[0] |= {"type": "function", "function": {"name": "get_weather", "arguments": pieces[0]}}
+        choices = [{"index": 0, "delta": {"tool_calls": [delta]}, "finish_reason": None} for delta in deltas]
+        choices.append({"index": 0, "delta": {}, "finish_reason": "tool_calls"})
+        shared = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+        text = "".join(f"data: {json.dumps(shared | {'choices': [choice]})}\n\n" for choice in choices)
+        with canned([Answer(text, content_type="text/event-stream"), chat_stream(DONE)]) as server:
+            turn = converse(server.url, stream=True)
+        assert [(result.call_id, result.success) for result in turn.calls] == [("call_0", True)]
+        assert town.asked == ["Lima"]
+
     def test_a_null_of_strict_mode_is_an_absent_property(self, talk: Converse, serve: Any, town: Town) -> None:
         server = serve(completion(call("book", {"people": 3, "note": None})), DONE)
         talk(server.url)
@@ -493,6 +506,15 @@ class TestJournal:
         assert town.asked == ["Madrid", "Madrid"]
         assert [[result.replayed for result in turn.calls] for turn in turns] == [[False, False], [True, True]]
         assert turns[0].calls[0].call.turn_id != turns[0].calls[1].call.turn_id
+
+    def test_completions_that_all_have_one_id_are_different(
+        self, talk: Converse, serve: Any, dispatcher: Any, town: Town, journal: Any
+    ) -> None:
+        d = dispatcher.with_journal(journal)
+        script = [completion(weather()), completion(weather()), completion(weather("Lima")), DONE]
+        turns = [talk(serve(*script).url, with_dispatcher=d, session_id="s") for _ in range(2)]
+        assert town.asked == ["Madrid", "Madrid", "Lima"]
+        assert [[result.replayed for result in turn.calls] for turn in turns] == [[False] * 3, [True] * 3]
 
     def test_without_a_session_nothing_runs(
         self, talk: Converse, serve: Any, dispatcher: Any, journal: Any, town: Town

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -168,6 +169,13 @@ class TestReplay:
         made = form(message(THINKING, text("half"), use("toolu_1"), end=end))
         assert adapter.remains(made) == ([{"role": "assistant", "content": [text("half")]}] if kept else [])
         assert adapter.remains(form(message(use("toolu_1"), end=end))) == []
+
+    @pytest.mark.parametrize("name", ["functions.look_up", "$look up", "", "x" * 200])
+    def test_a_name_that_no_request_may_hold_is_mended(self, adapter: Any, name: str) -> None:
+        made = message(use("toolu_1") | {"name": name})
+        assert [one.name for one in adapter.read_calls(made)] == [name]
+        (replayed,) = adapter.replay(made)
+        assert re.fullmatch("[A-Za-z0-9_-]{1,128}", replayed["content"][0]["name"])
 
     def test_the_message_is_not_changed(self, adapter: Any) -> None:
         made = message(THINKING, text(""), use(""), use("toolu_1"), use("toolu_1"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -169,6 +170,14 @@ class TestWriting:
         assert message["content"] == [use("t1", {"INVALID_JSON": '{"city": "Mad'}), {"text": "x"}]
         assert adapter.replay(response({"text": ""})) == []
 
+    @pytest.mark.parametrize("name", ["functions.look_up", "$look up", "", "x" * 200])
+    def test_a_name_that_no_request_may_hold_is_mended(self, adapter: Any, fits: Any, name: str) -> None:
+        made = response(use("t1", name=name))
+        assert [one.name for one in adapter.read_calls(made)] == [name]
+        (replayed,) = adapter.replay(made)
+        assert re.fullmatch("[A-Za-z0-9_-]{1,64}", replayed["content"][0]["toolUse"]["name"])
+        assert fits([replayed])
+
     def test_what_remains_of_a_cut_off_response(self, adapter: Any) -> None:
         half = {"role": "assistant", "content": [{"text": "half"}]}
         assert adapter.remains(response({"text": "half"}, use(), reason="max_tokens")) == [half]
@@ -180,12 +189,25 @@ INPUTS = st.dictionaries(st.text(max_size=3), st.integers() | st.text(max_size=3
 TEXTS = st.text(min_size=1, max_size=9).filter(str.strip)
 
 
-@given(st.lists(INPUTS, min_size=1, max_size=6), st.lists(st.text(max_size=8), min_size=6, max_size=6))
-def test_each_use_has_one_result_in_order(adapter: Any, api: Any, fits: Any, inputs: Any, outputs: Any) -> None:
-    calls = adapter.read_calls(response(*(use(f"t{at}", given) for at, given in enumerate(inputs))))
+IDS = st.sampled_from(["t1", "t2", "t3", "", None])
+
+
+@given(st.lists(st.tuples(IDS, INPUTS), min_size=1, max_size=6), st.lists(st.text(max_size=8), min_size=6, max_size=6))
+def test_each_use_has_one_result_in_order(adapter: Any, api: Any, fits: Any, made: Any, outputs: Any) -> None:
+    answer = response(*(use(own, given) for own, given in made))
+    calls = adapter.read_calls(answer)
+    assert calls == adapter.read_calls(copy.deepcopy(answer))
     results = [api.Result(call, output) for call, output in zip(calls, outputs, strict=False)]
     (message,) = adapter.write_results(results)
-    assert [block["toolResult"]["toolUseId"] for block in message["content"]] == [f"t{at}" for at in range(len(inputs))]
+    (replayed,) = adapter.replay(answer)
+    uses = [block["toolUse"] for block in replayed["content"]]
+    ids = [one["toolUseId"] for one in uses]
+    assert [block["toolResult"]["toolUseId"] for block in message["content"]] == ids
+    assert len(set(ids)) == len(ids) and fits([replayed])
+    # One that comes again with its id and input is the same; what is left keeps its order.
+    kept = [pair for at, pair in enumerate(made) if not pair[0] or pair not in made[:at]]
+    assert [one["input"] for one in uses] == [given for _, given in kept]
+    assert [one for one in ids if one in dict(made)] == list(dict.fromkeys(own for own, _ in made if own))
     for block in message["content"]:
         (content,) = block["toolResult"]["content"]
         assert isinstance(content.get("json", {}), dict) and content.get("text", "x").strip()

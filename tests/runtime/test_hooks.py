@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+from tests.conftest import BuildPackage
 
 Make = Callable[..., Any]
 
@@ -224,3 +227,35 @@ class TestApproval:
         d = self._dispatcher(dispatcher, journalled, guarded_pay=lambda a, c: "paid", hooks=api.Hooks(approve=approve))
         assert d.execute_sync(call("guarded_pay", key="a")).output == "paid"
         assert names == ["toolgen-loop"]
+
+
+async def test_who_decides_gets_the_call_in_the_words_of_the_spec(package: BuildPackage) -> None:
+    spec = {
+        "name": "room.book",
+        "description": "Books a room.",
+        "strict": True,
+        "parameters": {
+            "type": "object",
+            "properties": {"night": {"type": "string"}, "beds": {"type": "integer"}},
+            "required": ["night"],
+            "additionalProperties": False,
+        },
+        "x-toolgen": {"confirm": True, "targets": {"openai_chat": {"name": "book"}}},
+    }
+    made = package(spec, targets=["openai_chat"])
+    asked: list[Any] = []
+
+    class Rooms:
+        def room_book_(self, args: Any, call: Any) -> str:
+            return f"{call.name} {args.night}"
+
+    def approve(call: Any) -> bool:
+        asked.append((call.name, call.arguments, call.call_id))
+        return True
+
+    runtime = importlib.import_module(f"{made.__name__}.runtime")
+    d = made.dispatcher(Rooms(), hooks=runtime.Hooks(approve=approve))
+    arguments = '{"night": "Friday", "beds": null}'
+    result = await d.execute(runtime.Call("book", arguments, call_id="c", target="openai_chat"))
+    assert (result.output, result.call.arguments) == ("book Friday", arguments)
+    assert asked == [("room.book", {"night": "Friday"}, "c")]

@@ -137,7 +137,7 @@ class TestReading:
         assert len({call.call_id for call in calls}) == 3
         assert [call.call_id for call in calls] == [call.call_id for call in again]
         other = adapter.read_calls(form(made), turn_id="t2")
-        assert other[0].turn_id == "t2" and other[0].call_id == "call_t2_0"
+        assert other[0].turn_id == "t2" and other[0].call_id != calls[0].call_id
 
     @pytest.mark.parametrize(
         ("made", "cut_off"),
@@ -202,7 +202,24 @@ class TestWriting:
         assistant, *tools = adapter.write_results(results, made)
         assert assistant["content"] == [{"type": "TEXT", "text": "One moment."}]
         ids = [call["id"] for call in assistant["toolCalls"]]
-        assert ids == [tool["toolCallId"] for tool in tools] == ["call_t_0", "c2", "call_t_2"]
+        assert ids == [tool["toolCallId"] for tool in tools]
+        assert len(set(ids)) == 3 and ids[1] == "c2"
+
+    def test_an_id_that_comes_twice_is_made_different(self, adapter: Any, api: Any, form: Any) -> None:
+        calls = [("ping", '{"a":1}', "c1"), ("ping", '{"a":2}', "c1"), ("ping", '{"a":1}', "c1")]
+        made = form(generic(*calls))
+        results = [api.Result(call, "x") for call in adapter.read_calls(made)]
+        assistant, *tools = adapter.write_results(results, made)
+        ids = [call["id"] for call in assistant["toolCalls"]]
+        assert ids == [tool["toolCallId"] for tool in tools]
+        assert len(ids) == len(set(ids)) == 2  # the third is the first one again
+
+    def test_a_name_that_no_request_may_hold_is_mended(self, adapter: Any, api: Any, form: Any) -> None:
+        for made in (form(generic(("$ping me", "{}", "c1"))), form(cohere_v2(("$ping me", "{}", "c1")))):
+            (call,) = adapter.read_calls(made)
+            assistant, _ = adapter.write_results([api.Result(call, "x")], made)
+            (sent,) = assistant["toolCalls"]
+            assert (call.name, sent.get("function", sent)["name"]) == ("$ping me", "_ping_me")
 
     def test_cohere_v2(self, adapter: Any, api: Any, form: Any) -> None:
         made = form(cohere_v2(("ping", "{}", "c1")))
@@ -216,6 +233,16 @@ class TestWriting:
             },
             {"role": "TOOL", "toolCallId": "c1", "content": [{"type": "TEXT", "text": "x"}]},
         ]
+
+    @pytest.mark.parametrize("nothing", ["", " \n"])
+    def test_a_call_without_arguments_goes_back_with_an_empty_object(
+        self, adapter: Any, api: Any, form: Any, nothing: str
+    ) -> None:
+        for made in (form(generic(("ping", nothing, "c1"))), form(cohere_v2(("ping", nothing, "c1")))):
+            (call,) = adapter.read_calls(made)
+            assistant, _ = adapter.write_results([api.Result(call, "x")], made)
+            (sent,) = assistant["toolCalls"]
+            assert sent.get("function", sent)["arguments"] == "{}"
 
     @pytest.mark.parametrize(
         ("output", "outputs"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -126,6 +127,13 @@ class TestReplay:
     def test_arguments_are_never_empty(self, adapter: Any, arguments: Any) -> None:
         (replayed,) = adapter.replay(completion(call("call_1", arguments)))
         assert replayed["tool_calls"][0]["function"]["arguments"] == "{}"
+
+    @pytest.mark.parametrize("name", ["functions.look_up", "$look up", "", "búscar", "x" * 200])
+    def test_a_name_that_no_request_may_hold_is_mended(self, adapter: Any, name: str) -> None:
+        made = completion(call("call_1", "{}", name))
+        assert [one.name for one in adapter.read_calls(made)] == [name]
+        (replayed,) = adapter.replay(made)
+        assert re.fullmatch("[A-Za-z0-9_-]{1,64}", replayed["tool_calls"][0]["function"]["name"])
 
     def test_the_completion_is_not_changed(self, adapter: Any) -> None:
         made = completion(call(None), call("call_1"), audio={"id": "a", "data": "x"})

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from openai.types.responses import Response
 
 Make = Callable[..., Any]
@@ -190,8 +193,38 @@ class TestReplay:
         replayed = adapter.replay([dict(MESSAGE, content=content), dict(CALL, parsed_arguments={"key": "a"})])
         assert replayed == [dict(MESSAGE, content=[{"type": "output_text", "text": "{}", "annotations": []}]), CALL]
 
+    @pytest.mark.parametrize("name", ["functions.look_up", "$look up", "", "x" * 200])
+    def test_a_name_that_no_request_may_hold_is_mended(self, adapter: Any, form: Any, name: str) -> None:
+        made = form(response(dict(CALL, name=name)))
+        assert [one.name for one in adapter.read_calls(made)] == [name]
+        (item,) = adapter.replay(made["output"] if isinstance(made, dict) else made.output)
+        assert re.fullmatch("[A-Za-z0-9_-]{1,64}", item["name"])
+
     def test_the_response_is_not_changed(self, adapter: Any) -> None:
         made = response(REASONING, MESSAGE, CALL)
         before = copy.deepcopy(made)
         adapter.replay(made["output"])
         assert made == before
+
+
+IDS = st.lists(st.one_of(st.none(), st.just(""), st.sampled_from(["call_1", "call_2"])), max_size=5)
+
+
+@given(IDS, st.booleans())
+def test_each_call_has_one_output_in_order_whatever_the_ids(adapter: Any, api: Any, ids: Any, named: bool) -> None:
+    """Some services that speak this API leave ids out, or give one twice."""
+    output = [dict(CALL, call_id=one, arguments=json.dumps({"key": str(at)})) for at, one in enumerate(ids)]
+    made = response(*output, *map(dict, output[:1]))
+    if not named:
+        del made["id"]
+    given = {"turn_id": "resp_1" if named else "turn"}
+    calls = adapter.read_calls(made, **({} if named else given))
+    repeated = [one for one in ids[:1] if not one]  # without an id nothing says that it is the same call
+    assert [json.loads(one.arguments)["key"] for one in calls] == [str(at) for at in range(len(ids))] + ["0"] * len(
+        repeated
+    )
+    items = adapter.replay(made["output"], **given)
+    outputs = adapter.write_results([api.Result(one, "x") for one in calls], made)
+    assert [item["call_id"] for item in items] == [item["call_id"] for item in outputs]
+    assert len({item["call_id"] for item in items}) == len(items) and all(item["call_id"] for item in items)
+    assert [item["call_id"] for item in items if item["call_id"] in ids] == list(dict.fromkeys(filter(None, ids)))

@@ -342,3 +342,50 @@ def test_callbacks_may_be_plain_or_async(steps: Any, dispatcher: Make) -> None:
         return [(yield steps.Ask(later, ("a",))), (yield steps.Ask(str.upper, ("b",)))]
 
     assert asyncio.run(steps.asynchronous(loop)(dispatcher(), AsyncClient())) == ["A", "B"]
+
+    @pytest.mark.parametrize("moment", ["opens", "reads"])
+    async def test_a_thread_that_still_uses_a_stream_closes_it(
+        self, steps: Any, dispatcher: Make, moment: str, caplog: Any
+    ) -> None:
+        """A thread cannot be stopped, and a generator not be closed while it runs; nobody waits for either."""
+        busy, go_on, closed = threading.Event(), threading.Event(), threading.Event()
+
+        def events() -> Iterator[str]:
+            try:
+                if moment == "reads":
+                    busy.set()
+                    go_on.wait(10)
+                yield "event"
+            finally:
+                closed.set()
+
+        class Opened:
+            def __init__(self) -> None:
+                self.events = events()
+
+            def __next__(self) -> str:
+                return next(self.events)
+
+            def close(self) -> None:
+                self.events.close()
+                closed.set()
+
+        def opens() -> Any:
+            if moment == "opens":
+                busy.set()
+                go_on.wait(10)
+            return Opened()
+
+        def loop(d: Any, client: Any) -> Generator[Any, Any, Any]:
+            stream = yield steps.Invoke(opens, stream=True)
+            yield steps.Next(stream)
+
+        task = asyncio.create_task(steps.asynchronous(loop)(dispatcher(), Client()))
+        await asyncio.to_thread(busy.wait, 10)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert not closed.is_set()
+        go_on.set()
+        assert await asyncio.to_thread(closed.wait, 10)
+        assert caplog.text == ""

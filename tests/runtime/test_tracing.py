@@ -97,9 +97,7 @@ async def test_a_call_that_fails_says_how_and_nothing_else(dispatcher: Make, cal
     assert "money" not in told
 
 
-async def test_calls_are_counted_by_how_they_end(
-    dispatcher: Make, call: Make, seen: Seen, runtime: Runtime
-) -> None:
+async def test_calls_are_counted_by_how_they_end(dispatcher: Make, call: Make, seen: Seen, runtime: Runtime) -> None:
     d = dispatcher(pay=lambda args, call: "paid", journal=runtime("journal.memory").MemoryJournal())
     for key in ("a", "a", "b"):
         await d.execute(call("pay", key=key))

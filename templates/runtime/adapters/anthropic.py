@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from ..calls import Call, Result, call_ids, without_repeats
+from ..calls import Call, Result, call_ids, name_in_history, without_repeats
 from ..content import Image
 from ..errors import TurnFailed
 from ..sdk import get, to_wire
@@ -22,6 +22,9 @@ _CUT_OFF = ("max_tokens", "model_context_window_exceeded")
 
 _GOES_ON = ("pause_turn", "compaction")
 """Stop reasons of an answer that is to be sent back as it is, so that the model goes on."""
+
+_LONGEST_NAME = 128
+"""Characters that the name of a tool may have."""
 
 _UNREAD = "partial_json"
 """Where a gathered tool use keeps an input that is no JSON object: the API's word for the pieces it came in."""
@@ -40,7 +43,8 @@ def read_calls(
 ) -> list[Call]:
     """The tool uses of a message, in order. A message that was cut off has none that may run.
 
-    `turn_id` stands in where the message has no id. `others` are names of tools that are not ours, such as `bash`.
+    `turn_id` is what the journal knows the message by; its own id where it is empty. `others` are names of tools that
+    are not ours, such as `bash`.
     """
     if is_cut_off(message):
         return []
@@ -118,7 +122,12 @@ def replay(message: Any, *, turn_id: str = "") -> list[dict[str, Any]]:
         if wire.get("type") == "tool_use":
             if not any(block is use for use in uses):
                 continue  # one that came twice
-            wire |= {"id": next(ids), "input": _object(wire.get("input"))}
+            name = name_in_history(str(wire.get("name", "")), _LONGEST_NAME)
+            wire |= {
+                "id": next(ids),
+                "name": name,
+                "input": _object(wire.get("input")),
+            }
         if wire.get("type") != "text" or str(wire.get("text", "")).strip():
             blocks.append(wire)
     return [{"role": "assistant", "content": blocks}] if blocks else []
@@ -159,7 +168,7 @@ def _input(block: Any) -> Any:
 
 def _ids(message: Any, turn_id: str) -> list[str]:
     given = [get(block, "id") for block in _tool_uses(message)]
-    return call_ids(given, str(get(message, "id", "")) or turn_id)
+    return call_ids(given, turn_id or str(get(message, "id", "")))
 
 
 def _is_ours(block: Any, others: Collection[str]) -> bool:
@@ -179,7 +188,7 @@ def _calls(
             name=str(get(block, "name", "")),
             arguments=_input(block),
             call_id=call_id,
-            turn_id=str(get(message, "id", "")) or turn_id,
+            turn_id=turn_id or str(get(message, "id", "")),
             session_id=session_id,
             target=TARGET,
             context=context,

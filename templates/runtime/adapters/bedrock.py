@@ -11,7 +11,14 @@ import binascii
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..calls import Call, Result, key_of_calls
+from ..calls import (
+    Call,
+    Result,
+    call_ids,
+    key_of_calls,
+    name_in_history,
+    without_repeats,
+)
 from ..content import Image, Text
 from ..output import value_of
 from ..sdk import get
@@ -74,31 +81,45 @@ def _calls(response: Any, session_id: str, turn_id: str, context: Any) -> list[C
         Call(
             name=str(get(use, "name", "")),
             arguments=get(use, "input"),
-            call_id=str(get(use, "toolUseId", "")),
+            call_id=call_id,
             turn_id=turn_id,
             session_id=session_id,
             target=TARGET,
             context=context,
         )
-        for use in _tool_uses(response)
+        for use, call_id in zip(
+            _tool_uses(response), _ids(response, turn_id), strict=True
+        )
     ]
 
 
+def _ids(response: Any, turn_id: str) -> list[str]:
+    given = [get(use, "toolUseId") for use in _tool_uses(response)]
+    return call_ids(given, turn_id or turn_of(response))
+
+
 def _tool_uses(response: Any) -> list[Any]:
-    """The tool uses that wait for a result: not those of the service's own tools, which it answers itself."""
+    """The tool uses that wait for a result, each once; not those of the service's own tools, which it answers."""
     blocks = _blocks(response)
     answered = [
         get(result, "toolUseId")
         for block in blocks
         if (result := get(block, "toolResult")) is not None
     ]
-    return [
-        use
-        for block in blocks
-        if (use := get(block, "toolUse")) is not None
-        and get(use, "type") is None
-        and get(use, "toolUseId") not in answered
-    ]
+    return without_repeats(
+        [
+            use
+            for block in blocks
+            if (use := get(block, "toolUse")) is not None
+            and get(use, "type") is None
+            and get(use, "toolUseId") not in answered
+        ],
+        lambda use: (
+            get(use, "toolUseId"),
+            str(get(use, "name", "")),
+            get(use, "input"),
+        ),
+    )
 
 
 def turn_of(response: Any) -> str:
@@ -177,20 +198,33 @@ def _text(text: str) -> dict[str, Any]:
 def replay(response: Any, *, turn_id: str = "") -> list[dict[str, Any]]:
     """The model's message as it came, reasoning included, for the next request; nothing where it is empty.
 
-    Two things that a model may write are refused when they come back, and are mended: text without a visible
-    character is left out, and arguments that are no object are put into one.
+    What a model may write and is refused when it comes back is mended: text without a visible character is left out,
+    arguments that are no object are put into one, and a tool has a name and an id as they may be.
     """
-    content = [
-        _returned(block) for block in _blocks(response) if not _is_blank_text(block)
-    ]
+    uses, ids = _tool_uses(response), iter(_ids(response, turn_id))
+    content: list[Any] = []
+    for block in _blocks(response):
+        use = get(block, "toolUse")
+        if any(use is one for one in uses):
+            content.append({"toolUse": _returned(use, next(ids))})
+        elif not (_is_blank_text(block) or _is_repeated(use, uses)):
+            content.append(block)
     return [{"role": "assistant", "content": content}] if content else []
 
 
-def _returned(block: Any) -> Any:
-    use = get(block, "toolUse")
-    if use is None or is_object(get(use, "input")):
-        return block
-    return {"toolUse": {**use, "input": {"INVALID_JSON": get(use, "input", "")}}}
+def _returned(use: Any, call_id: str) -> dict[str, Any]:
+    given = get(use, "input", "")
+    return {
+        **use,
+        "toolUseId": call_id,
+        "name": name_in_history(str(get(use, "name", ""))),
+        "input": given if is_object(given) else {"INVALID_JSON": given},
+    }
+
+
+def _is_repeated(use: Any, uses: Sequence[Any]) -> bool:
+    """Whether a tool use that is none of `uses` is one of them again."""
+    return use is not None and any(use == one for one in uses)
 
 
 def _is_blank_text(block: Any) -> bool:

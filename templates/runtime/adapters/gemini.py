@@ -11,7 +11,7 @@ import mimetypes
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..calls import Call, Result, key_of_calls
+from ..calls import Call, Result, key_of_calls, without_repeats
 from ..content import Image
 from ..errors import TurnFailed
 from ..output import value_of
@@ -21,7 +21,8 @@ from ..values import is_object
 TARGET = "gemini"
 
 POSITION = "#"
-"""Begins the id that a call without one has here: its position among the calls of the response. It is never sent."""
+"""Begins the id that a call has here which has none of its own, or that of another call: its position among the calls,
+and its own id behind a colon. It is never sent."""
 
 _COMPLETE = ("STOP", "FINISH_REASON_UNSPECIFIED", "")
 """Finish reasons of a response that is complete. Every other one names why it is not."""
@@ -69,11 +70,29 @@ def _calls(response: Any, session_id: str, turn_id: str, context: Any) -> list[C
 
 
 def _functions(response: Any) -> Iterator[tuple[str, Any]]:
-    """Each function call of a response, with the id that it has here."""
-    found = (get_either(part, "function_call") for part in _parts(response))
-    functions = [function for function in found if function is not None]
-    for position, function in enumerate(functions):
-        yield str(get(function, "id") or f"{POSITION}{position}"), function
+    """Each function call of a response, with the id that it has here: each a different one."""
+    known: set[str] = set()
+    for position, part in enumerate(_calling_parts(response)):
+        function = get_either(part, "function_call")
+        own = str(get(function, "id", ""))
+        if not own or own in known or own.startswith(POSITION):
+            yield f"{POSITION}{position}" + (own and f":{own}"), function
+        else:
+            yield own, function
+        known.add(own)
+
+
+def _calling_parts(response: Any) -> list[Any]:
+    """The parts with function calls, without a call that comes again with its id, name and arguments."""
+
+    def read(part: Any) -> tuple[Any, str, Any]:
+        function = get_either(part, "function_call")
+        name, arguments = str(get(function, "name", "")), get(function, "args")
+        return get(function, "id"), name, to_wire(arguments)
+
+    parts = _parts(response)
+    calling = [part for part in parts if get_either(part, "function_call") is not None]
+    return without_repeats(calling, read)
 
 
 def turn_of(response: Any) -> str:
@@ -124,13 +143,18 @@ def write_results(results: Iterable[Result]) -> list[dict[str, Any]]:
 
 def _response_part(result: Result) -> dict[str, Any]:
     answer: dict[str, Any] = {"name": result.name, "response": _response(result)}
-    if not result.call_id.startswith(POSITION):
-        answer["id"] = result.call_id
+    if own := _own_id(result.call_id):
+        answer["id"] = own
     if result.error is None and result.content is not None:
         images = [part for part in result.content.parts if isinstance(part, Image)]
         if images:
             answer["parts"] = [_image_part(image) for image in images]
     return {"functionResponse": answer}
+
+
+def _own_id(call_id: str) -> str:
+    """The id that the API gave a call; empty where it gave none."""
+    return call_id.partition(":")[2] if call_id.startswith(POSITION) else call_id
 
 
 def _response(result: Result) -> dict[str, Any]:
@@ -155,12 +179,18 @@ def _image_part(image: Image) -> dict[str, Any]:
 def replay(response: Any, *, turn_id: str = "") -> list[dict[str, Any]]:
     """The model's content as it came, thought signatures included, for the next request; nothing where it is empty.
 
-    Bytes are base64 text, which the client takes too, so that the history is JSON.
+    Bytes are base64 text, which the client takes too, so that the history is JSON. A call that came twice stands there
+    once.
     """
+    calling = _calling_parts(response)
+    parts = [
+        to_wire(part)
+        for part in _parts(response)
+        if get_either(part, "function_call") is None
+        or any(part is one for one in calling)
+    ]
     content: Any = to_wire(get(_candidate(response), "content"))
-    return (
-        [{"role": "model", **content}] if content and get(content, "parts", ()) else []
-    )
+    return [{"role": "model", **content, "parts": parts}] if parts else []
 
 
 def remains(response: Any, *, turn_id: str = "") -> list[dict[str, Any]]:

@@ -16,7 +16,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
-from ..calls import Call, Result, key_of_calls
+from ..calls import (
+    Call,
+    Result,
+    call_ids,
+    key_of_calls,
+    name_in_history,
+    without_repeats,
+)
 from ..output import encode, value_of
 from ..sdk import get, get_either
 from ..values import is_array, is_object
@@ -62,17 +69,19 @@ def read_cut_off(
 
 def _calls(chat_result: Any, session_id: str, turn_id: str, context: Any) -> list[Call]:
     turn_id = turn_id or turn_of(chat_result)
+    calls = _tool_calls(chat_result)
+    ids = call_ids((own for own, _, _ in calls), turn_id)
     return [
         Call(
             name=name,
             arguments=arguments,
-            call_id=own or f"call_{turn_id[:16]}_{position}",
+            call_id=call_id,
             turn_id=turn_id,
             session_id=session_id,
             target=TARGET,
             context=context,
         )
-        for position, (own, name, arguments) in enumerate(_tool_calls(chat_result))
+        for (_, name, arguments), call_id in zip(calls, ids, strict=True)
     ]
 
 
@@ -86,23 +95,22 @@ def turn_of(chat_result: Any) -> str:
 
 
 def _tool_calls(chat_result: Any) -> list[tuple[str, str, Any]]:
-    """Id, name and arguments of each call."""
-    found: list[tuple[str, str, Any]] = []
-    for call in _raw_calls(chat_result):
-        function = get(call, "function", call)
-        arguments = get(function, "arguments")
-        if arguments is None:
-            arguments = get(function, "parameters")
-        found.append(
-            (str(get(call, "id", "")), str(get(function, "name", "")), arguments)
-        )
-    return found
+    return [_read(call) for call in _raw_calls(chat_result)]
+
+
+def _read(call: Any) -> tuple[str, str, Any]:
+    """Id, name and arguments of a call."""
+    function = get(call, "function", call)
+    arguments = get(function, "arguments")
+    if arguments is None:
+        arguments = get(function, "parameters")
+    return str(get(call, "id", "")), str(get(function, "name", "")), arguments
 
 
 def _raw_calls(chat_result: Any) -> list[Any]:
     response = chat_response(chat_result)
     holder = response if format_of(chat_result) == "COHERE" else _message(chat_result)
-    return list(get_either(holder, "tool_calls", ()))
+    return without_repeats(get_either(holder, "tool_calls", ()), _read)
 
 
 def chat_response(chat_result: Any) -> Any:
@@ -203,13 +211,20 @@ def _assistant(
 def _tool_call(call: Any, result: Result) -> dict[str, Any]:
     written = {"id": result.call_id, "type": str(get(call, "type", "FUNCTION"))}
     function = get(call, "function")
-    if function is not None:
-        return {**written, "function": function}
-    return {
-        **written,
-        "name": str(get(call, "name", "")),
-        "arguments": get(call, "arguments", "{}"),
+    holder = call if function is None else function
+    called = {
+        "name": name_in_history(str(get(holder, "name", ""))),
+        "arguments": _argument_text(get(holder, "arguments")),
     }
+    return (
+        {**written, **called} if function is None else {**written, "function": called}
+    )
+
+
+def _argument_text(given: Any) -> str:
+    """Arguments as the history wants them: text, and JSON even where the model wrote nothing."""
+    text = given if isinstance(given, str) else encode({} if given is None else given)
+    return text if text.strip() else "{}"
 
 
 def _tool_message(result: Result) -> dict[str, Any]:

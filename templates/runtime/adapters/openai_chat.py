@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..calls import Call, Result, call_ids, without_repeats
+from ..calls import Call, Result, call_ids, name_in_history, without_repeats
 from ..errors import TurnFailed
 from ..output import encode
 from ..sdk import get, to_wire
@@ -28,7 +28,7 @@ def read_calls(
 ) -> list[Call]:
     """The function calls of a completion, in order. One that was cut off has none that may run.
 
-    `turn_id` stands in where the completion has no id.
+    `turn_id` is what the journal knows the completion by; its own id where it is empty.
     """
     if is_cut_off(completion):
         return []
@@ -166,7 +166,7 @@ def _is_function(call: Any) -> bool:
 def _ids(completion: Any, turn_id: str) -> list[str]:
     return call_ids(
         [get(call, "id") for call in _tool_calls(completion)],
-        str(get(completion, "id", "")) or turn_id,
+        turn_id or str(get(completion, "id", "")),
     )
 
 
@@ -177,7 +177,7 @@ def _calls(completion: Any, session_id: str, turn_id: str, context: Any) -> list
             name=str(get(get(call, "function"), "name", "")),
             arguments=get(get(call, "function"), "arguments"),
             call_id=call_id,
-            turn_id=str(get(completion, "id", "")) or turn_id,
+            turn_id=turn_id or str(get(completion, "id", "")),
             session_id=session_id,
             target=TARGET,
             context=context,
@@ -204,6 +204,7 @@ def _call(wire: dict[str, Any], call_id: str) -> dict[str, Any]:
         arguments = encode({} if arguments is None else arguments)
     kept = {key: function[key] for key in function if key != "parsed_arguments"}
     kept["arguments"] = arguments if arguments.strip() else "{}"
+    kept["name"] = name_in_history(str(function.get("name", "")))
     return wire | {"id": call_id, "type": "function", "function": kept}
 
 
@@ -250,7 +251,7 @@ class Gathering:
         place = self._place(index, own, delta)
         call = self._calls[place]
         if own:
-            call["id"] = own
+            call.setdefault("id", own)
         function = dict(delta.pop("function", None) or {})
         if (name := function.pop("name", None)) and "function" in call:
             known = call["function"].get("name", "")
@@ -264,6 +265,7 @@ class Gathering:
         """Where the call stands that a delta belongs to.
 
         An id that is not the one of the call at this index begins another call: some services give all the same index.
+        Without a name it does not: others make up an id for every piece.
         """
         place = self._at.get(index)
         if index is None and self._calls and not own and not _names(delta):
@@ -277,7 +279,9 @@ class Gathering:
                 ),
                 None,
             )
-        if place is None or (own and self._calls[place].get("id", own) != own):
+        if place is None or (
+            own and self._calls[place].get("id", own) != own and _names(delta)
+        ):
             place = len(self._calls)
             self._calls.append({})
             self._at[index] = place

@@ -9,10 +9,12 @@ the gate's part. Every revision that the SDK negotiates is served, each with wha
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 import inspect
 import logging
 import signal
+import sys
 import threading
 import uuid
 from collections.abc import Callable, Mapping
@@ -20,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Required, TypeAlias, TypedDict, Unpack
 
 from ..adapters.mcp import TARGET, read_call, tools_at, write_result
 from ..dispatcher import Dispatcher
+from ..errors import HandlersMissing
 from ..gate import Gate
 
 if TYPE_CHECKING:
@@ -96,7 +99,9 @@ async def serve_stdio(dispatcher: Dispatcher, **options: Unpack[Options]) -> Non
     from mcp.server.stdio import stdio_server
 
     async with stdio_server() as (incoming, outgoing):
-        await made.run(incoming, outgoing, made.create_initialization_options())
+        # The SDK takes file descriptor 1 for itself meanwhile, but what Python buffers would get there after it.
+        with contextlib.redirect_stdout(sys.stderr):
+            await made.run(incoming, outgoing, made.create_initialization_options())
 
 
 def serve_stdio_sync(dispatcher: Dispatcher, **options: Unpack[Options]) -> None:
@@ -247,6 +252,10 @@ def _transport_session(request: Request) -> str:
 
 if __name__ == "__main__":
     package = str(__package__).rsplit(".", 2)[0]
-    own = importlib.import_module(package).dispatcher()
-    own.preload()
+    try:
+        own = importlib.import_module(package).dispatcher()
+        own.preload()
+        importlib.import_module("mcp")
+    except (HandlersMissing, ModuleNotFoundError) as problem:
+        sys.exit(f"{package} cannot be served: {problem}")
     serve_stdio_sync(own, name=package)

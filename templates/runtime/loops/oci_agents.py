@@ -200,12 +200,12 @@ def _session(
     made = yield from notes.answer(
         "session", create, may_repeat=True, was_refused=lambda _: False
     )
-    return made.value
+    return str(made.value)
 
 
 def _answer(
     notes: Notes | None, step: int, request: Callable[[str], Steps[Any]]
-) -> Steps[Answer[Any]]:
+) -> Steps[Answer]:
     """What the agent says to a request; with notes it is kept before anything is done about it."""
     if notes is None:
         return Answer((yield from request("")), False)

@@ -34,7 +34,8 @@ from ..values import is_object
 
 
 def _replay(response: Any, /, *, turn_id: str) -> list[Any]:
-    return replay(get(response, "output", ()))
+    turn_id = turn_id or str(get(response, "id", ""))
+    return replay(get(response, "output", ()), turn_id=turn_id)
 
 
 API = Api(
