@@ -12,6 +12,7 @@ _COMMANDS = {
     "build": "Compile specs into a package.",
     "check": "Say what a build would change, and write nothing.",
     "explain": "Show how a tool becomes what an API is sent, step by step.",
+    "journal": "Look into a service's journal, and decide calls whose outcome is unknown.",
     "lint": "Find specs that cannot work, and mend what is certain.",
     "simulate": "Run local servers that speak the APIs.",
     "targets": "List the APIs that tools can be registered with.",

@@ -25,7 +25,7 @@ DispatcherSource: TypeAlias = Dispatcher | Callable[[], Dispatcher]
 """A dispatcher with a journal, or a function that makes it when the first call comes."""
 
 ContextOf: TypeAlias = Callable[[Any], Any]
-"""Makes what the handlers see as `call.context` (user, tenant) of the `context` that was put on the wire, or of None."""
+"""Makes what the handlers see as `call.context` (user, tenant) of the `context` put on the wire, or of None."""
 
 NO_ANSWER = ("in_progress", "journal_unavailable", "shutting_down")
 """Codes of results that are no answer yet: another worker runs the call, or this one could not."""
