@@ -85,6 +85,7 @@ CODES: dict[str, Code] = {
     "target-limit-weak": Code(_WARNING, "a limit with weak evidence is exceeded"),
     "strict-impossible": Code(_ERROR, "the spec asks for strict mode and the schema cannot be made strict"),
     "loss": Code(_NOTE, "a rule of the spec that a payload cannot express; the gate still enforces it"),
+    "respelled": Code(_NOTE, "a name or a value is sent in another spelling and read back as the spec has it"),
     # publish
     "output-refused": Code(_ERROR, "the output folder is not empty and toolgen did not make it"),
     "output-blocked": Code(_ERROR, "something that toolgen did not make stands where an output file belongs"),

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from codegen.cli.options import Trouble, find_project
-from codegen.cli.render import print_diagnostics
+from codegen.cli.render import print_diagnostics, printable
 from codegen.diagnostics import Diagnostic, Report, Severity
 from codegen.specs.tool import Catalog, Tool
 from codegen.targets.interface import Lowered, Step, Target
@@ -138,8 +138,8 @@ class _Paper:
         self._beside = console.is_terminal and console.width >= SIDE_BY_SIDE
 
     def line(self, text: str, style: str = "") -> None:
-        """A line of its own. No markup: what comes from a spec is text."""
-        self._console.print(Text(text, style), soft_wrap=not self._console.is_terminal)
+        """A line of its own. No markup and no control characters: what comes from a spec is text."""
+        self._console.print(Text(printable(text), style), soft_wrap=not self._console.is_terminal)
 
     def source(self, tool: Tool) -> None:
         self.line(f"{tool.name}  ({tool.origin.source.path})", "bold")
@@ -217,7 +217,7 @@ class _Paper:
                 continue
             styles = (_BEFORE, _AFTER) if block.kind is Block.Kind.CHANGED else ("", "")
             for pair in itertools.zip_longest(block.left, block.right, fillvalue=""):
-                table.add_row(*(Text(line, style) for line, style in zip(pair, styles, strict=True)))
+                table.add_row(*(Text(printable(line), style) for line, style in zip(pair, styles, strict=True)))
         self._console.print(table)
 
 
@@ -254,7 +254,7 @@ def _lines(value: Any) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    """JSON text, so that no control character of a spec reaches the terminal."""
+    """JSON text, which stays on one line."""
     return json.dumps(text, ensure_ascii=False)
 
 

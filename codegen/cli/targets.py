@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from codegen.cli.options import TROUBLE, Trouble, find_project
+from codegen.cli.render import printable
 from codegen.targets.interface import Limit, NameRule, Target
 from codegen.targets.registry import PluginError, registry
 from codegen.targets.tables import markdown, rules
@@ -156,7 +157,7 @@ def _sizes_table(names: Sequence[str], sizes: Mapping[str, Sizes], toolsets: Map
         column.justify = "right"
     for name in names:
         cells = [of_target.tools.get(name) for of_target in sizes.values()]
-        table.add_row(escape(name), *("" if size is None else _shown(size) for size in cells))
+        table.add_row(escape(printable(name)), *("" if size is None else _shown(size) for size in cells))
     table.add_section()
     for toolset, members in toolsets.items():
         table.add_row(escape(f"toolset {toolset}"), *(_shown(one.of(members)) for one in sizes.values()))

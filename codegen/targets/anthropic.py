@@ -34,13 +34,8 @@ FACTS: Final = TargetFacts(
     limits=_BUDGET,
     keywords=KEYWORDS,
     strict=STRICT,
-    defer_loading=True,
     runtime=("adapters/anthropic.py", "loops/anthropic.py"),
 )
-
-SEARCH: Final = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
-"""The service's own tool that finds deferred ones by words of their names and descriptions."""
-
 
 _WITHOUT_EXAMPLES: Final = without_examples("input_examples")
 
@@ -57,14 +52,7 @@ def _shape(exposed: Exposed, options: TargetOptions) -> Shaped:
         entry["strict"] = True
     elif examples:
         entry["input_examples"] = respelled(examples, passed.read_back)
-    if exposed.tool.defer_loading:
-        entry["defer_loading"] = True
     return passed.shaped(entry, strict_sizes(passed.schema) if strict else {})
 
 
-def _assemble(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Deferred tools can only be found where the list has a tool that searches them."""
-    return [*entries, dict(SEARCH)] if any(entry.get("defer_loading") for entry in entries) else entries
-
-
-TARGET: Final = StandardTarget("anthropic", "Anthropic Messages", FACTS, _shape, _assemble)
+TARGET: Final = StandardTarget("anthropic", "Anthropic Messages", FACTS, _shape)

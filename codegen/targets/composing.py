@@ -10,6 +10,7 @@ import math
 from collections.abc import Collection, Container, Iterable
 from typing import Any, Final
 
+from codegen.schema.pointers import join
 from codegen.targets.nodes import Node, NodeSchema, Notes
 
 TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "object")
@@ -237,10 +238,11 @@ class Composer:
             for keyword in ("unevaluatedProperties", "unevaluatedItems"):
                 if keyword in site and self._untold == untold:
                     result[keyword] = site[keyword]
+                    result.places[keyword] = site.place(keyword)
                 elif keyword in site:  # it would refuse what the rule that was left out takes care of
                     self._notes.loss(site.place(keyword), f"{keyword} is left out with it")
             if "anyOf" not in result:
-                _settle_unevaluated(result)
+                self._settle_unevaluated(result)
         if self._circles == circles:
             self._flat[id(site)] = (site, result)
         return result
@@ -256,13 +258,16 @@ class Composer:
         branches: list[NodeSchema] = flat["anyOf"]
         if rules or unevaluated or flat.unresolved is not None:
             base = flat.with_keywords(rules)
-            branches = [
+            joined = [
                 Node(
                     {"allOf": [branch, base], **unevaluated},
                     branch.pointer if isinstance(branch, Node) else flat.pointer,
                 )
                 for branch in branches
             ]
+            for node in joined:
+                node.places = {key: flat.place(key) for key in unevaluated}
+            branches = [*joined]
         self._nested_unions += 1
         self._branches += len(branches)
         self._endless = self._endless or self._nested_unions > MAX_NESTED_UNIONS or self._branches > MAX_BRANCHES
@@ -276,6 +281,25 @@ class Composer:
         union = flat.with_keywords(kept | {"anyOf": branches})
         union.unresolved = None
         return union
+
+    def _settle_unevaluated(self, node: Node) -> None:
+        """Once all is in one schema, what is not evaluated is what `additionalProperties` and `items` speak of."""
+        if node.unresolved is not None or not {"if", "dependentSchemas"}.isdisjoint(node):
+            return  # these evaluate members as well
+        for unevaluated, rest in (("unevaluatedProperties", "additionalProperties"), ("unevaluatedItems", "items")):
+            if unevaluated not in node:
+                continue
+            schema = node.pop(unevaluated)
+            if rest in node:
+                continue  # it evaluates all that is left
+            if rest == "items" and "contains" in node:
+                text = "unevaluatedItems is left out, since items that `contains` finds are evaluated"
+                self._notes.loss(
+                    node.place(unevaluated), f"{text}; arguments are checked against it when a call arrives"
+                )
+                continue
+            node.places[rest] = node.place(unevaluated)
+            node[rest] = schema
 
     def _one_of(self, site: Node) -> list[NodeSchema]:
         branches: list[NodeSchema] = site["oneOf"]
@@ -328,6 +352,8 @@ class Composer:
         out.unresolved = left.unresolved if left.unresolved is not None else right.unresolved
         for key in dict.fromkeys((*left, *right)):
             out.places[key] = left.place(key) if key in left else right.place(key)
+            if key in left and key in right and key in RULES:
+                self._notes.merge(left.place(key), right.place(key))
             if key in _MEMBERS or key in _ELEMENTS or key in ("type", "enum", "const"):
                 out[key] = None  # keeps the place; filled below
             elif key in left and key in right:
@@ -347,6 +373,8 @@ class Composer:
             keep, drop = ("const", "enum") if single else ("enum", "const")
             out.pop(drop, None)
             out[keep] = values[0] if single else values
+        if allowed_types(out) == frozenset():
+            return False  # no value of the list has one of the types
         if not _MEMBERS.isdisjoint(out):
             self._merge_members(out, left, right)
         if not _ELEMENTS.isdisjoint(out):
@@ -399,6 +427,11 @@ class Composer:
     def _merge_members(self, out: Node, left: Node, right: Node) -> None:
         names = dict.fromkeys((*left.get("properties", {}), *right.get("properties", {})))
         members = {name: self.meet((_member(left, name), _member(right, name))) for name in names}
+        for name in [name for name, member in members.items() if member is False]:
+            for node in (left, right):
+                is_named = name in node.get("properties", {})
+                place = join(node.place("properties"), name) if is_named else node.place("additionalProperties")
+                self._notes.merge(join(out.place("properties"), name), place)
         patterns = {**left.get("patternProperties", {}), **right.get("patternProperties", {})}
         rest = [node["additionalProperties"] for node in (left, right) if "additionalProperties" in node]
         for keyword, value in (("properties", members), ("patternProperties", patterns)):
@@ -411,6 +444,11 @@ class Composer:
         length = max(len(left.get("prefixItems", ())), len(right.get("prefixItems", ())))
         if length:
             out["prefixItems"] = [self.meet((_element(left, index), _element(right, index))) for index in range(length)]
+            for index in [index for index, element in enumerate(out["prefixItems"]) if element is False]:
+                for node in (left, right):
+                    is_named = index < len(node.get("prefixItems", ()))
+                    place = join(node.place("prefixItems"), str(index)) if is_named else node.place("items")
+                    self._notes.merge(join(out.place("prefixItems"), str(index)), place)
         rest = [node["items"] for node in (left, right) if "items" in node]
         if rest:
             out["items"] = rest[0] if len(rest) == 1 else self.meet(rest)
@@ -446,18 +484,6 @@ def _without(node: Node, keywords: Collection[str]) -> Node:
 def is_reference(node: Node) -> bool:
     """Whether the node does nothing but refer to another schema."""
     return node.target is not None and not node
-
-
-def _settle_unevaluated(node: Node) -> None:
-    """Once all is in one schema, what is not evaluated is what `additionalProperties` and `items` speak of."""
-    if node.unresolved is not None or not {"if", "dependentSchemas"}.isdisjoint(node):
-        return  # these evaluate members as well
-    for unevaluated, rest in (("unevaluatedProperties", "additionalProperties"), ("unevaluatedItems", "items")):
-        if unevaluated in node:
-            schema = node.pop(unevaluated)
-            if rest not in node and not (rest == "items" and "contains" in node):
-                node.places[rest] = node.place(unevaluated)
-                node[rest] = schema
 
 
 def _member(node: Node, name: str) -> NodeSchema:

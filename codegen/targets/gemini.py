@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from codegen.specs.tool import Tool
+from codegen.targets.composing import SHAPING
 from codegen.targets.interface import (
     CallFacts,
     DescriptionRule,
@@ -187,8 +188,7 @@ def _shape(exposed: Exposed, options: TargetOptions) -> Shaped:
     entry: dict[str, Any] = {"name": exposed.name}
     if exposed.description:
         entry["description"] = exposed.description
-    # An object without properties is no valid Schema there; a function without parameters has no such field.
-    if form == "json" or passed.schema.get("properties") or tool.parameters.get("additionalProperties") is not False:
+    if form == "json" or not _is_empty(passed.schema, tool):
         entry[parameters] = passed.schema
     if (returned := _returns(tool, exposed.target, _PASSES[form])) is not None:
         entry[response] = returned
@@ -198,6 +198,16 @@ def _shape(exposed: Exposed, options: TargetOptions) -> Shaped:
         weak = tool.problem("target-limit-weak", text, "shorten it", part="name", target=exposed.target)
         shaped = dataclasses.replace(shaped, diagnostics=[*shaped.diagnostics, weak])
     return shaped
+
+
+def _is_empty(schema: dict[str, Any], tool: Tool) -> bool:
+    """Whether a function has no parameters, and so no field for them: an object without properties is refused there.
+
+    An object schema that says no more is how tools without arguments look, too.
+    """
+    said = {key: value for key, value in tool.parameters.items() if key in SHAPING and not says_nothing(key, value)}
+    is_open = "additionalProperties" in tool.parameters and said.pop("additionalProperties", True) is not False
+    return schema == {"type": "OBJECT", "properties": {}} and not is_open and said.keys() <= {"type"}
 
 
 def _returns(tool: Tool, target: str, passes: tuple[Pass, ...]) -> dict[str, Any] | None:

@@ -91,14 +91,31 @@ class Notes:
     """Which schema of the tool it is about: its parameters, or what it `returns`."""
     read_back: dict[str, Any] = field(default_factory=dict)
     """What the runtime must know to read the calls, as JSON: it becomes `Lowered.read_back`."""
+    merged: dict[str, dict[str, None]] = field(default_factory=dict)
+    """By the place of a rule, the places of those that it stands for as well since they were merged."""
 
     def rewritten(self, pointer: str, message: str) -> None:
         """Something that the payload says in other words which admit the same values; `explain` shows it."""
         self.exact.append((pointer, message))
 
     def loss(self, pointer: str, message: str) -> None:
-        """A rule of the spec that the payload does not express; `message` says what happens instead."""
-        self.add("loss", pointer, message)
+        """A rule of the spec that the payload does not express; `message` says what happens instead.
+
+        Where it stands for several rules of the spec, each gets its own loss.
+        """
+        places = [pointer]
+        for place in places:
+            self.add("loss", place, message)
+            places += [other for other in self.merged.get(place, ()) if other not in places]
+
+    def respelled(self, pointer: str, message: str) -> None:
+        """A name or a value that calls bring in another spelling; the build reports it, since calls show it."""
+        self.add("respelled", pointer, message)
+
+    def merge(self, place: str, other: str) -> None:
+        """The rule at `place` stands for the one at `other` too from now on."""
+        if place != other:
+            self.merged.setdefault(place, {})[other] = None
 
     def add(self, code: str, pointer: str, message: str, hint: str = "") -> None:
         """A problem at `pointer` of the schema."""
@@ -110,6 +127,8 @@ class Notes:
         self.found += heard.found
         self.exact += heard.exact
         self.read_back |= heard.read_back
+        for place, others in heard.merged.items():
+            self.merged.setdefault(place, {}).update(others)
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:

@@ -24,7 +24,7 @@ from codegen.targets.interface import (
     TargetOptions,
     Treatment,
 )
-from codegen.targets.keywords import consequence, told
+from codegen.targets.keywords import consequence, says_nothing, told
 from codegen.targets.nodes import Node, Notes, plain
 from codegen.targets.passes import INLINE_REFERENCES, READ, Pass, run_passes
 from codegen.targets.reducing import Vocabulary, reducing
@@ -119,8 +119,19 @@ def _cohere_v2(exposed: Exposed, options: TargetOptions) -> Shaped:
 
 
 def _cohere(exposed: Exposed, options: TargetOptions) -> Shaped:
-    passed = run_passes(exposed.tool, exposed.target, _COHERE, explain=options.explain)
-    return passed.shaped({**_described(exposed), "parameterDefinitions": passed.schema})
+    told_at_root: list[str] = []
+
+    def flatten(root: Node, notes: Notes) -> dict[str, Any]:
+        if text := root.get("description"):
+            told_at_root.append(text)
+        return _flatten(root, notes)
+
+    passes = (*_COHERE, Pass("flatten", "the parameters are a flat list of names with Python types", flatten))
+    passed = run_passes(exposed.tool, exposed.target, passes, explain=options.explain)
+    described = _described(exposed)
+    if told_at_root:  # the list has no description of its own, and rules may only be told there
+        described["description"] = told(exposed.description, *told_at_root)
+    return passed.shaped({**described, "parameterDefinitions": passed.schema})
 
 
 def _described(exposed: Exposed) -> dict[str, Any]:
@@ -143,9 +154,11 @@ def _flatten(root: Node, notes: Notes) -> dict[str, Any]:
 def _parameter(member: Node, is_required: bool, notes: Notes) -> dict[str, Any]:
     kind = member.get("type")
     out: dict[str, Any] = {"type": _PYTHON.get(kind or "", "str")}
-    rules = {key: value for key, value in member.items() if key not in ("type", "title", "description")}
-    if rules.get("items") == {}:
-        del rules["items"]
+    rules = {
+        key: value
+        for key, value in member.items()
+        if key not in ("type", "title", "description") and not says_nothing(key, value)
+    }
     lines: list[str] = []
     if kind is None or kind == "null":
         text = "each parameter needs a type: it is sent as text, and values that are no text cannot be sent"
@@ -168,7 +181,6 @@ def _parameter(member: Node, is_required: bool, notes: Notes) -> dict[str, Any]:
 _COHERE: Final = (
     *_REDUCED,
     respelling("parameters are written as Python names", PARAMETER_NAME, everywhere=False),
-    Pass("flatten", "the parameters are a flat list of names with Python types", _flatten),
 )
 
 _IDENTITY: Final = ("oci_inference", "OCI Generative AI inference")

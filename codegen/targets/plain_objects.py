@@ -31,7 +31,16 @@ REFUSED_AT_ROOT: Final = ("$ref", "anyOf", "oneOf", "allOf", "not", "enum", "con
 
 def plain_object_passes(tool: Tool) -> tuple[Pass, ...]:
     """The passes for `tool`. A tool that is a plain object already, as most are, goes through the check alone."""
-    return (_CHECK_ROOT,) if is_plain(tool) else (READ, OBJECT_ROOT, DEFINE_REFERENCES, _CHECK_ROOT)
+    checked = (_ROOT_MEMBERS, _CHECK_ROOT)
+    return checked if is_plain(tool) else (READ, OBJECT_ROOT, DEFINE_REFERENCES, *checked)
+
+
+def _root_members(schema: dict[str, Any], notes: Notes) -> dict[str, Any]:
+    if schema.get("type") != "object" or "properties" in schema or "$ref" in schema:
+        return schema
+    notes.rewritten("", "that no properties are declared is said by an empty list of them")
+    rest = {key: value for key, value in schema.items() if key != "type"}
+    return {"type": "object", "properties": {}, **rest}
 
 
 def _check_root(schema: dict[str, Any], notes: Notes) -> dict[str, Any]:
@@ -43,6 +52,11 @@ def _check_root(schema: dict[str, Any], notes: Notes) -> dict[str, Any]:
     return schema
 
 
+_ROOT_MEMBERS: Final = Pass(
+    "root members",
+    "OpenAI's APIs have been seen to refuse an object at the root that has no properties, not even an empty list",
+    _root_members,
+)
 _CHECK_ROOT: Final = Pass(
     "check root", "refusals of anything but one plain object at the root have been reported", _check_root
 )

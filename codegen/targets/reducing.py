@@ -129,6 +129,8 @@ class _Writer:
         target = self._composer.follow(root)
         composed = self._composer.compose(target)
         if not isinstance(composed, Node):
+            if composed is False:
+                self._notes.loss(root.pointer, "no object fits this schema, which cannot be said: it is left open")
             composed = Node({}, root.pointer)
         elif "anyOf" in composed:
             composed = self._united(composed, branches_of(composed, self._composer), "the root")
@@ -280,6 +282,10 @@ class _Writer:
                 out["nullable"] = True
                 return out
             case "none":
+                if "default" in out and out["default"] is None:
+                    del out["default"]  # an absent property gets it all the same
+                    text = "the default null is left out, since null is no value here"
+                    self._notes.loss(node.place("default"), f"{text}{consequence('default')}")
                 self._notes.loss(node.pointer, f"null {_NARROWER}: an API that wants one type has no word for it")
                 return out
             case _:
@@ -396,6 +402,7 @@ class _Writer:
             self._notes.rewritten(node.place(keyword), "both truth values are what a boolean is")
         elif kind in self._words.enums:
             out["enum"] = values
+            out.places["enum"] = node.place(keyword)
             if keyword == "const":
                 self._notes.rewritten(node.place(keyword), "const is sent as an enum of one value")
         elif kind != "null":
@@ -428,6 +435,8 @@ class _Writer:
         patterns = bool(node.get("patternProperties"))
         rest = node.get("additionalProperties")
         rest = rest if rest is None else self._composer.compose(rest)
+        if isinstance(rest, Node) and rest.unresolved is None and says_nothing("additionalProperties", rest):
+            rest = True
         if patterns and rest is not None and rest is not True:
             text = "additionalProperties is left out, since members whose names fit a pattern are not described"
             self._notes.loss(node.place("additionalProperties"), f"{text}{consequence('additionalProperties')}")
@@ -472,8 +481,9 @@ class _Writer:
         elif prefix:
             text = "a tuple is sent as an array of any of its elements; their positions are checked when a call arrives"
             self._notes.loss(place, text)
-            sites = [*prefix, *([] if closed else [True if rest is None else rest])]
-            written = [self.schema(site, place) for site in sites]
+            written = [self.schema(site, join(place, str(index))) for index, site in enumerate(prefix)]
+            if not closed:
+                written.append(self.schema(True if rest is None else rest, place))
             out["items"] = self._either(written, Node({}, place))
             return
         if rest is not None and not closed:

@@ -120,13 +120,16 @@ class _Respeller:
         return root
 
     def _report(self, some_open: bool) -> None:
-        for wire, pointer in self._renamed.items():
+        at_root = self._notes.tool.parameters.get("properties", {})
+        for wire, place in self._renamed.items():
+            # A schema that earlier passes made plain again knows no places.
+            pointer = place or (join("", "properties", wire) if wire in at_root else place)
             name = json.dumps(self._names[wire])
             text = f"the property {json.dumps(wire, ensure_ascii=False)} is sent as {name} and read back as it was"
             if some_open:
                 self._notes.loss(pointer, f"{text}; another member, not declared, of that name cannot be sent")
             else:
-                self._notes.rewritten(pointer, text)
+                self._notes.respelled(pointer, text)
 
     def _site(self, site: NodeSchema, *, in_union: bool) -> dict[str, Any] | None:
         return self._node(site, in_union=in_union) if isinstance(site, Node) else None
@@ -198,7 +201,7 @@ class _Respeller:
         node["type"], node["enum"] = "string", [text for text, _ in spelled]
         for word in ("minimum", "maximum", "format"):
             node.pop(word, None)  # of numbers; those beyond a bound are not listed
-        self._notes.rewritten(node.place("enum"), "values are listed as strings and read back as what they stand for")
+        self._notes.respelled(node.place("enum"), "values are listed as strings and read back as what they stand for")
         return {text: value for text, value in spelled if not isinstance(value, str)}
 
 

@@ -197,6 +197,7 @@ class _Writer:
         self._kept: list[NodeSchema] = []  # nodes are told apart by identity, so they must live as long as their ids
         self._nodes = 0
         self._depth = 0
+        self._root: Node | None = None
 
     def document(self, root: Node) -> dict[str, Any]:
         """The whole schema for `root`."""
@@ -217,8 +218,9 @@ class _Writer:
                 if isinstance(node, Node):
                     self._names.take_as_root(node)
         self._refuse(composed)
-        if "properties" not in composed:  # an object schema that says no more is how tools without arguments look
+        if "properties" not in composed:
             composed = composed.with_keywords({**composed, "properties": {}})
+        self._root = composed
         out = self._of_type(composed, ["object"])
         self._compare_branches()
         if self._definitions:
@@ -381,7 +383,7 @@ class _Writer:
         if node.get("patternProperties"):
             self._impossible(node.place("patternProperties"), "a map: the names of its members are not fixed")
         if rest is None or rest is False:
-            if rest is None and "properties" not in out:
+            if rest is None and self._is_free(node, out):
                 self._impossible(node.pointer, "a free-form object: it declares no properties")
             elif rest is None and not node.get("patternProperties"):
                 text = "the object is closed in strict mode: members that the spec does not declare cannot be sent"
@@ -401,6 +403,16 @@ class _Writer:
         if self._subset.optional and not required and not node.get("required"):
             del out["required"]
         out["additionalProperties"] = False
+
+    def _is_free(self, node: Node, out: dict[str, Any]) -> bool:
+        """Whether closing this open object would leave nothing but `{}` of it.
+
+        At the root an object schema that says no more is how tools without arguments look.
+        """
+        if out.get("properties") or node.get("required"):
+            return False
+        said = [key for key, value in node.items() if not says_nothing(key, value)]
+        return node is not self._root or any(TYPE_OF_KEYWORD.get(key) == "object" for key in said)
 
     def _elements(self, node: Node) -> dict[str, Any]:
         prefix = node.get("prefixItems")

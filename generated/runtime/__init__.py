@@ -8,6 +8,7 @@ from .calls import Call, CallError, Result
 from .content import Content, Image, Text
 from .dispatcher import Dispatcher
 from .errors import (
+    AnswerLost,
     HandlersMissing,
     InvalidArguments,
     InvalidJSON,
@@ -20,14 +21,17 @@ from .errors import (
     TurnFailed,
     UnhandledAction,
     UnknownTool,
+    UnknownToolset,
     UnserializableOutput,
 )
 from .hooks import Done, Hooks, NotDone, Unknown
 from .models import ToolModel
+from .running import Shutdown
 from .tools import Package, Reply, Tool, ToolEntry
 from .turn import CallsReceived, ResultsReady, Turn
 
 __all__ = [
+    "AnswerLost",
     "Call",
     "CallError",
     "CallsReceived",
@@ -47,6 +51,7 @@ __all__ = [
     "Result",
     "ResultsNotStored",
     "ResultsReady",
+    "Shutdown",
     "StepLimit",
     "Text",
     "Tool",
@@ -59,5 +64,6 @@ __all__ = [
     "UnhandledAction",
     "Unknown",
     "UnknownTool",
+    "UnknownToolset",
     "UnserializableOutput",
 ]

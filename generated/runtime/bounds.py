@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from concurrent.futures import Future
 from typing import Any, TypeVar, cast
 
+from .running import may_wait
 from .threads import ThreadPool
 
 log = logging.getLogger(__name__)
@@ -77,7 +78,9 @@ async def rest_on_loop(
 
     Raises what the coroutine raises, and `TookTooLong`.
     """
-    deadline = _Deadline(cast("asyncio.Task[Any]", asyncio.current_task()), seconds)
+    task = cast("asyncio.Task[Any]", asyncio.current_task())
+    may_wait(task)
+    deadline = _Deadline(task, seconds)
     try:
         return await _rest(coroutine, waiting, deadline)
     except BaseException as error:
@@ -93,13 +96,20 @@ async def rest_on_loop(
 
 
 async def in_thread(
-    pool: ThreadPool, function: Callable[[], T], seconds: float | None, name: str
+    pool: ThreadPool,
+    function: Callable[[], T],
+    seconds: float | None,
+    name: str,
+    jobs: list[Future[Any]] | None = None,
 ) -> T:
     """The outcome of a plain function, which runs in a thread of `pool`; `name` is for the log.
+
+    What runs there is added to `jobs`, for callers who have to know whether it has ended.
 
     It may wait for a thread as long as it may run. Raises what the function raises, `TookTooLong`, and for a
     cancellation `NotStarted` or `StillRunning`.
     """
+    may_wait()
     loop = asyncio.get_running_loop()
     begun: list[float] = []
 
@@ -108,6 +118,8 @@ async def in_thread(
         return function()
 
     job: Future[T] = pool.submit(run)
+    if jobs is not None:
+        jobs.append(job)
     future = asyncio.wrap_future(job)
     left = seconds
     try:

@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from .content import Content
 from .errors import Issue
+
+T = TypeVar("T")
 
 
 def fingerprint(parts: Iterable[str]) -> str:
@@ -19,6 +23,71 @@ def fingerprint(parts: Iterable[str]) -> str:
         data = part.encode("utf-8", "surrogatepass")
         digest.update(b"%d:" % len(data) + data)
     return digest.hexdigest()
+
+
+def key_of_calls(calls: Iterable[tuple[str, str, Any]]) -> str:
+    """A turn id for the journal, from id, name and arguments of the calls that came in one answer.
+
+    For APIs whose answers have no id: it is the same when the same answer is read again, in whatever order and process.
+    Names and arguments belong to it, because nothing promises that a conversation uses an id only once.
+    """
+    parts = sorted((own, name, _argument_text(given)) for own, name, given in calls)
+    return fingerprint(part for call in parts for part in call)[:32]
+
+
+def _argument_text(arguments: Any) -> str:
+    if isinstance(arguments, str):
+        return arguments
+    try:
+        return json.dumps(arguments, sort_keys=True)
+    except (
+        TypeError,
+        ValueError,
+        RecursionError,
+    ):  # the dispatcher will refuse them; here the id has to do
+        return ""
+
+
+def without_repeats(
+    calls: Iterable[T], read: Callable[[T], tuple[Any, str, Any]]
+) -> list[T]:
+    """The calls of one response, each once: one that comes again with its id, name and arguments is the same call.
+
+    `read` gives id, name and arguments; calls without an id are all different.
+    """
+    kept: list[T] = []
+    seen: set[tuple[str, str, str]] = set()
+    for call in calls:
+        own, name, arguments = read(call)
+        key = (str(own), name, _argument_text(arguments))
+        if not own or key not in seen:
+            kept.append(call)
+        seen.add(key)
+    return kept
+
+
+def call_ids(given: Iterable[Any], turn_id: str) -> list[str]:
+    """An id for each call of one response, in order, each of them different.
+
+    It is the API's own, unless that is missing or an earlier call of the response has it already; then one is made from
+    the response's id and the call's position, the same whenever the response is read.
+    """
+    ids: list[str] = []
+    for position, own in enumerate(given):
+        known = isinstance(own, str) and own and own not in ids
+        ids.append(
+            own if known else f"call_{fingerprint((turn_id, str(position)))[:24]}"
+        )
+    return ids
+
+
+def name_in_history(name: str, longest: int = 64) -> str:
+    """The name of a called tool as a request may hold it: ASCII letters, digits, `_` and `-`, no more than `longest`.
+
+    A model may call a tool by any words. The answer says that there is none such, but many APIs refuse a history with
+    such a name, and would refuse every request from then on.
+    """
+    return re.sub("[^A-Za-z0-9_-]", "_", name)[:longest] or "_"
 
 
 # Neither class is frozen: freezing costs a microsecond a call, a tenth of what a whole call takes.
@@ -62,7 +131,8 @@ class CallError:
 
     code: str
     """`unknown_tool`, `invalid_json`, `invalid_arguments`, `not_approved`, `handler_error`,
-    `timeout`, `cancelled`, `not_implemented`, `unserializable_output`, `output_too_large`;
+    `timeout`, `cancelled`, `not_implemented`, `unserializable_output`, `output_too_large`,
+    `shutting_down`;
     with a journal also `call_conflict`, `in_progress`, `outcome_unknown` and
     `journal_unavailable`."""
     message: str

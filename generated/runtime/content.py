@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable
 from dataclasses import dataclass
+from urllib.parse import unquote_to_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,18 @@ class Image:
     def from_bytes(cls, data: bytes, media_type: str) -> Image:
         """An image that travels inside the message, such as `Image.from_bytes(png, "image/png")`."""
         return cls(f"data:{media_type};base64,{base64.b64encode(data).decode('ascii')}")
+
+    @property
+    def inline(self) -> tuple[str, str] | None:
+        """Media type and base64 text of an image that travels inside the message; None where `url` is an address."""
+        scheme, _, rest = self.url.partition(":")
+        head, comma, data = rest.partition(",")
+        if scheme.lower() != "data" or not comma:
+            return None
+        media_type, *parameters = head.split(";")
+        if "base64" not in parameters:
+            data = base64.b64encode(unquote_to_bytes(data)).decode("ascii")
+        return media_type.lower(), data
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,24 +14,29 @@ import fnmatch
 import json
 import logging
 import time
-from collections.abc import Iterable, Sequence
-from typing import Any, Self, cast
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextvars import Token
+from typing import Any, Self, TypeVar, cast
 
-from .bounds import concerns_the_caller
+from .bounds import CLEAN_UP, NotStarted, StillRunning, concerns_the_caller
 from .calls import Call, CallError, Result
-from .errors import HandlersMissing, InvalidArguments, UnknownTool
+from .errors import HandlersMissing, InvalidArguments, UnknownTool, UnknownToolset
 from .hooks import Hooks
 from .journal import Journal
 from .journal.memory import MemoryJournal
 from .journalled import execute_once, key_of
 from .loopthread import LoopThread
 from .models import ModelRefused, ToolModel
-from .runner import Runner, cancelled, failed, not_implemented
+from .runner import Runner, cancelled, failed, not_implemented, shutting_down
+from .running import CURRENT, RunningCall, RunningCalls, Shutdown
 from .threads import ThreadPool
 from .tools import HandlerMissing, Package, Tool
-from .values import is_object
+from .tracing import Span, telemetry
+from .values import is_array, is_object
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 REMEMBERED = 1024
 """Ended calls that a dispatcher without a journal remembers for loops that need one."""
@@ -76,6 +81,7 @@ class Dispatcher:
         self._runner = Runner(hooks, self._pool, timeout, package.output_limits)
         self._tools: dict[str, Tool[ToolModel]] = {}
         self._loop_thread = LoopThread()
+        self._running = RunningCalls()
         self._names: tuple[str, ...] = tuple(sorted(package.tools))
         self._allowed = frozenset(self._names)
         self._exposed: dict[str, dict[str, str]] = {}
@@ -126,6 +132,22 @@ class Dispatcher:
         part._names = tuple(sorted(chosen))
         part._allowed = frozenset(chosen)
         return part
+
+    @property
+    def toolsets(self) -> list[str]:
+        """Names of the toolsets of the package, sorted."""
+        return sorted(self._package.toolsets)
+
+    def toolset(self, name: str) -> Self:
+        """A dispatcher of the tools that the configuration registers together as `name`.
+
+        Raises `UnknownToolset`, and `UnknownTool` where this dispatcher is itself a part and lacks one of its tools.
+        """
+        known = self._package.toolsets
+        if name not in known:
+            near = difflib.get_close_matches(str(name)[:200], known, 3)
+            raise UnknownToolset(str(name), sorted(known), near)
+        return self.only(*known[name])
 
     def with_journal(self, journal: Journal) -> Self:
         """The same tools and handlers, executed through `journal`."""
@@ -187,10 +209,12 @@ class Dispatcher:
             ) from None
         if len(self._names) == len(self._package.tools):
             return entries
-        wanted = {
-            self._package.tools[name].exposed.get(target, name) for name in self._names
+        others = {
+            entry.exposed.get(target, name)
+            for name, entry in self._package.tools.items()
+            if name not in self._allowed
         }
-        return _part(entries, wanted)
+        return _part(entries, others)
 
     # ---- execution
 
@@ -202,14 +226,25 @@ class Dispatcher:
         """
         if self._journal is not None:
             key_of(call)
+        calls = self._running
+        running = RunningCall()
+        outer = CURRENT.set(running)
+        # In this order: whoever closes sees the call, or the call sees that it is closed.
+        calls.now.add(running)
+        refused = calls.closed and not calls.may_begin(outer.old_value)
         hooks = self._hooks
         started = 0.0
         if hooks is not None:
             started = time.perf_counter()
             self._runner.tell(hooks.on_start, call)
+        span: Span | None = None
         try:
             tool = self._find(call)
-            if tool is None:
+            if (recorder := telemetry()) is not None:
+                span = recorder.begin(call, None if tool is None else tool.name)
+            if refused:
+                result = shutting_down(call, ran=False)
+            elif tool is None:
                 result = Result(call, error=self._unknown(call))
             else:
                 args = tool.parse(call.arguments, call.target)
@@ -221,27 +256,38 @@ class Dispatcher:
                     )
                 elif (
                     tool.entry.confirm
-                    and (refusal := await self._runner.approve(call)) is not None
+                    and (refusal := await self._runner.approve(tool, call, args))
+                    is not None
                 ):
                     result = refusal
                 else:
                     result = await self._runner.run(tool, args, call)
         except BaseException as error:
-            if concerns_the_caller(error):
-                if hooks is not None:
-                    self._runner.tell(
-                        hooks.on_finish,
-                        call,
-                        cancelled(call),
-                        time.perf_counter() - started,
-                    )
+            if not concerns_the_caller(error):
+                result = _refused(call, error)
+            elif isinstance(error, asyncio.CancelledError) and running.take_back():
+                result = shutting_down(call, ran=not isinstance(error, NotStarted))
+            else:
+                self._ended(cancelled(call), started, span)
+                if isinstance(error, (NotStarted, StillRunning)):
+                    # They speak of this call's handler. A handler that awaits this call has begun, and may go on.
+                    raise asyncio.CancelledError from None
                 raise
-            result = _refused(call, error)
-        if hooks is not None:
-            self._runner.tell(
-                hooks.on_finish, call, result, time.perf_counter() - started
-            )
+        finally:
+            calls.now.discard(running)
+            _leave(outer)
+            if calls.closed or running.stopped:
+                calls.ended(running)
+        if span is not None or hooks is not None:
+            self._ended(result, started, span)
         return result
+
+    def _ended(self, result: Result, started: float, span: Span | None) -> None:
+        if span is not None:
+            span.end(result)
+        if self._hooks is not None:
+            seconds = time.perf_counter() - started
+            self._runner.tell(self._hooks.on_finish, result.call, result, seconds)
 
     async def execute_all(self, calls: Iterable[Call]) -> list[Result]:
         """Runs several calls at once, within the bound, and gives one result for each, in their order."""
@@ -290,6 +336,14 @@ class Dispatcher:
         if self._journal is not None:
             self._loop_thread.run(self.submitted(results))
 
+    def wait_for(self, make: Callable[[], Awaitable[T]]) -> T:
+        """The outcome of what `make` gives, awaited on the private event loop: for services without one."""
+
+        async def waited() -> T:
+            return await make()
+
+        return self._loop_thread.run(waited())
+
     def close(self) -> None:
         """Ends the threads and the private event loop of this dispatcher, and of those made from it.
 
@@ -297,6 +351,35 @@ class Dispatcher:
         """
         self._pool.close()
         self._loop_thread.close()
+
+    async def shutdown(self, timeout: float | None = 30.0) -> Shutdown:
+        """Ends the calls of this dispatcher, and of those made from it, so that none is lost when the process ends.
+
+        No call begins any more: a new one is answered `shutting_down` and does not run. Calls that run may end within
+        `timeout` seconds (None: as long as they take); then they are cancelled, answered `shutting_down` as well, and
+        with a journal their outcome is noted as unknown. Loops send nothing of such a batch of results, and raise
+        `ResultsNotStored`. In the end the journal is closed, unless a handler is left that could not be stopped.
+        """
+        began = self._running.close()
+        left = await self._running.drained(began, timeout)
+        stopped = len(left)
+        if left:
+            self._running.stop()
+            left = await self._running.drained(left, CLEAN_UP)
+        running = len(left) + self._pool.running
+        await asyncio.to_thread(self._let_go, journal=not running)
+        return Shutdown(len(began) - stopped, stopped, running)
+
+    def shutdown_sync(self, timeout: float | None = 30.0) -> Shutdown:
+        """`shutdown` for services without an event loop."""
+        return asyncio.run(self.shutdown(timeout))
+
+    def _let_go(self, *, journal: bool) -> None:
+        self.close()
+        # Of a journal's methods, those that execution needs have no `close`.
+        close = getattr(self._journal, "close", None) if journal else None
+        if close is not None:
+            close()
 
     def _find(self, call: Call) -> Tool[Any] | None:
         name = call.name
@@ -327,6 +410,14 @@ class Dispatcher:
         return CallError("unknown_tool", message)
 
 
+def _leave(outer: Token[Any]) -> None:
+    """Ends what `CURRENT` said about one call."""
+    try:
+        CURRENT.reset(outer)
+    except ValueError:
+        return  # a coroutine that was thrown away ends in another context
+
+
 def _refused(call: Call, error: BaseException) -> Result:
     """The result of a call that did not come as far as its handler."""
     if isinstance(error, InvalidArguments):
@@ -349,13 +440,32 @@ def _refused(call: Call, error: BaseException) -> Result:
     return failed(call)
 
 
-def _part(entries: Sequence[dict[str, Any]], wanted: set[str]) -> list[dict[str, Any]]:
-    """The entries of the wanted tools; entries that are no tools stay while a tool that needs them does."""
-    kept = [entry for entry in entries if _exposed_name(entry) in wanted]
-    deferred = any(entry.get("defer_loading") for entry in kept)
-    return kept + [
-        entry for entry in entries if _exposed_name(entry) is None and deferred
+def _part(entries: Sequence[dict[str, Any]], others: set[str]) -> list[dict[str, Any]]:
+    """The entries without those of other tools.
+
+    An entry that only searches for deferred tools stays while there is one.
+    """
+    kept = [
+        part
+        for entry in entries
+        if _exposed_name(entry) not in others
+        and (part := _some_functions(entry, others)) is not None
     ]
+    deferred = any(entry.get("defer_loading") for entry in kept)
+    return [
+        entry
+        for entry in kept
+        if deferred or not str(entry.get("type", "")).startswith("tool_search")
+    ]
+
+
+def _some_functions(entry: dict[str, Any], others: set[str]) -> dict[str, Any] | None:
+    """An entry that holds the functions of many tools, without those of others; None where none is left."""
+    functions: Any = entry.get("functionDeclarations")
+    if not is_array(functions):
+        return entry
+    kept = [function for function in functions if function.get("name") not in others]
+    return {**entry, "functionDeclarations": kept} if kept else None
 
 
 def _exposed_name(entry: dict[str, Any]) -> str | None:

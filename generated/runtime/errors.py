@@ -3,6 +3,7 @@
 
     ToolgenError
     ├── UnknownTool            a name that no tool has
+    ├── UnknownToolset         a name that no toolset has
     ├── InvalidArguments       arguments that the tool's schema refuses
     │   └── InvalidJSON        arguments that are no JSON object at all
     ├── UnserializableOutput   a handler's return value that cannot be sent
@@ -11,7 +12,8 @@
         ├── StepLimit          the model asked for tools more often than allowed
         ├── TurnFailed         the API ended the turn with a failure
         ├── UnhandledAction    the API waits for something no callback handles
-        └── ResultsNotStored   the journal failed, so nothing was submitted
+        ├── AnswerLost         the API answered while the process died, and cannot be asked again
+        └── ResultsNotStored   the journal failed or the service shuts down, so nothing was submitted
 
 `ToolError` is for handlers: its message is the one text of theirs that a model reads.
 """
@@ -56,6 +58,20 @@ class UnknownTool(ToolgenError, LookupError):
         self.near = tuple(near)
         hint = f" Did you mean {' or '.join(self.near)}?" if near else ""
         super().__init__(f"There is no tool {show(name)}.{hint}")
+
+
+class UnknownToolset(ToolgenError, LookupError):
+    """No toolset has this name."""
+
+    def __init__(self, name: str, known: Sequence[str], near: Sequence[str]) -> None:
+        self.name = name
+        self.near = tuple(near)
+        hint = f"Did you mean {' or '.join(self.near)}?" if near else ""
+        if not near:
+            hint = (
+                f"The toolsets are {', '.join(known)}." if known else "There are none."
+            )
+        super().__init__(f"There is no toolset {show(name)}. {hint}")
 
 
 class InvalidArguments(ToolgenError, ValueError):
@@ -113,9 +129,10 @@ class StepLimit(LoopError):
         self.steps = steps
         self.pending = tuple(pending)
         names = ", ".join(str(call.name) for call in pending)
-        super().__init__(
-            f"the model still asks for tools after {steps} steps: {names}", raw
-        )
+        words = f"still asks for tools after {steps} steps: {names}"
+        if not pending:
+            words = f"has not come to an end after {steps} steps"
+        super().__init__(f"the model {words}", raw)
 
 
 class TurnFailed(LoopError):
@@ -145,9 +162,34 @@ class UnhandledAction(LoopError):
         )
 
 
+class AnswerLost(LoopError):
+    """A request went out, or was about to, and nobody kept its answer; the API has no way to ask for it again.
+
+    The session may wait for calls that nobody knows: go on in another one. Calls whose answer was kept are not
+    concerned. The journal has the request as an interrupted call with this `key`; `NotDone` for it, from a person who
+    knows that the request did not arrive, lets it go out again.
+    """
+
+    def __init__(self, session_id: str, turn_key: str, name: str) -> None:
+        self.session_id = session_id
+        self.key = (session_id, turn_key, name)
+        super().__init__(
+            f"{name} of the turn {turn_key!r} in session {session_id} was lost before it could be kept"
+        )
+
+
 class ResultsNotStored(LoopError):
-    """The journal could not store a result, so the loop stopped before it submitted any; `results` are the results."""
+    """The loop stopped before it submitted any result; `results` are the results.
+
+    The journal could not store one, or the service is shutting down and a call was not run, or not to its end.
+    """
 
     def __init__(self, results: Sequence[Any]) -> None:
         self.results = tuple(results)
-        super().__init__("the journal is unavailable: nothing was submitted")
+        codes = {result.error.code for result in self.results if result.error}
+        why = (
+            "the service is shutting down"
+            if "shutting_down" in codes
+            else "the journal is unavailable"
+        )
+        super().__init__(f"{why}: nothing was submitted")

@@ -224,8 +224,11 @@ def _contained(error: Error, root: Any) -> str:
     wanted: Any = holder.get("contains")
     if is_object(wanted) and "const" in wanted:
         what = show(wanted["const"])
-    elif is_object(wanted) and set(wanted) == {"type"} and wanted["type"] in _NOUNS:
-        what = _NOUNS[wanted["type"]]
+    elif is_object(wanted) and set(wanted) == {"type"}:
+        types: Any = wanted["type"]
+        what = _either(
+            [_NOUNS[name] for name in ([types] if isinstance(types, str) else types)]
+        )
     else:
         what = f"what {show(wanted, 100)} describes"
     if list(error.schema_path)[-1:] == ["maxContains"]:

@@ -10,6 +10,8 @@ The rule (seed: store results by session, turn and call; check what happened bef
 | it runs right now | in this process: its result is awaited; elsewhere: `in_progress` |
 | it was begun and has no result | `read` and `idempotent` tools run again; for `write` the `reconcile` hook decides |
 | a `write` was begun and timed out | the `reconcile` hook decides; without its word the outcome is unknown |
+| nobody knows the outcome | the call is parked: `outcome_unknown`, now and whenever it comes again, until `resolve` |
+| another worker took the call over meanwhile | this result is dropped; the answer is what the other one comes to |
 | the same key, another tool or other arguments | `call_conflict`; nothing runs |
 | the journal fails | before the handler: it does not run; after it: the result must not be submitted |
 """
@@ -20,7 +22,7 @@ import asyncio
 import json
 import logging
 import threading
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -29,10 +31,25 @@ from .calls import Call, CallError, Result, fingerprint
 from .content import Content, Image, Text
 from .errors import Issue
 from .hooks import Done, NotDone
-from .journal import Begun, Conflict, Fresh, Interrupted, Journal, Key, Running, Stored
+from .journal import (
+    Begun,
+    Claim,
+    Conflict,
+    Ended,
+    Fresh,
+    Intent,
+    Interrupted,
+    Journal,
+    Key,
+    Operable,
+    Redacted,
+    Running,
+    Stored,
+)
 from .models import integral
 from .output import encode
 from .runner import Runner
+from .running import may_wait
 from .tools import Tool
 
 log = logging.getLogger(__name__)
@@ -52,14 +69,12 @@ def key_of(call: Call) -> Key:
     return Key(call.session_id, call.turn_id, call.call_id)
 
 
-def digest_of(tool: str, args: Any) -> str:
-    """A digest of the tool and its arguments, the same for every spelling of the same JSON."""
+def intent_of(call: Call, tool: str, args: Any) -> Intent:
+    """What the journal is told of a call of `tool`, the same for every spelling of the same arguments."""
     wire = integral(args.model_dump(mode="json", by_alias=True, exclude_unset=True))
-    return fingerprint(
-        (
-            tool,
-            json.dumps(wire, sort_keys=True, ensure_ascii=True, separators=(",", ":")),
-        )
+    text = json.dumps(wire, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return Intent(
+        key_of(call), tool, fingerprint((tool, text)), call.idempotency_key, text
     )
 
 
@@ -67,17 +82,21 @@ async def execute_once(
     journal: Journal, runner: Runner, tool: Tool[Any], call: Call, args: Any
 ) -> Result:
     """Runs `call` unless the journal knows its result. Raises nothing but what ends the caller's own task."""
-    key = key_of(call)
-    digest = digest_of(tool.name, args)
+    may_wait()
+    intent = intent_of(call, tool.name, args)
+    must_ask = tool.entry.confirm
     refusal: Result | None = None
     try:
-        begun = await _begin(journal, key, digest)
-        if tool.entry.confirm and isinstance(begun, Fresh):
+        begun = await _begin(journal, intent)
+        if must_ask and isinstance(begun, Fresh):
+            must_ask = False
             # People may take hours to decide. No intent stands meanwhile, or a restart would find a call that was
             # interrupted, where none had begun.
-            await _completed(journal.release(key, ran=False))
-            refusal = await runner.approve(call)
-            begun = await _begin(journal, key, digest)
+            await _completed(journal.release(begun.claim, ran=False))
+            refusal = await runner.approve(tool, call, args)
+            begun = await _begin(journal, intent)
+        if not isinstance(begun, (Fresh, Interrupted)):
+            return _known(call, begun)
     except Exception:
         log.exception("the journal cannot store the intent of %s", call.label)
         return Result(
@@ -87,51 +106,106 @@ async def execute_once(
                 "The call was not run: its record cannot be kept.",
             ),
         )
-    if not isinstance(begun, (Fresh, Interrupted)):
-        return _known(call, begun)
-    if refusal is not None:
-        result = refusal if isinstance(begun, Fresh) else _unknown(call)
-    else:
-        try:
-            result = await _run(runner, tool, call, args, begun)
-        except StillRunning as error:
-            _finish_later(journal, key, error.job)
-            raise
-        except BaseException as error:
-            await _release(
-                journal,
-                key,
-                ran=isinstance(begun, Interrupted) or not isinstance(error, NotStarted),
-            )
-            raise
+    claim = begun.claim
+    jobs: list[Future[Any]] = []
     try:
-        await _completed(journal.finish(key, to_record(result)))
+        if isinstance(begun, Interrupted):
+            settled = await _settled(runner, tool, call, args, must_ask, refusal)
+        else:
+            settled = refusal
+        result = settled or await _run(runner, tool, call, args, jobs)
+    except StillRunning as error:
+        _finish_later(journal, claim, error.job)
+        raise
+    except BaseException as error:
+        ran = isinstance(begun, Interrupted) or not isinstance(error, NotStarted)
+        if (job := _outliving(jobs)) is not None:
+            _finish_later(journal, claim, job)
+        elif isinstance(error, GeneratorExit):
+            # The call's loop is gone, so that it cannot wait for anything any more.
+            _apart(lambda: _release(journal, claim, ran=ran))
+        else:
+            await _release(journal, claim, ran=ran)
+        raise
+    try:
+        accepted = await _completed(
+            journal.finish(claim, to_record(result), how_it_ended(result))
+        )
+        if accepted:
+            return result
+        log.error(
+            "%s was taken over by another worker while it ran here; the result of this run is dropped",
+            call.label,
+        )
+        return await _of_the_other(journal, intent, call)
     except Exception:
         log.exception("the journal cannot store the result of %s", call.label)
-        # Else it would count as running for as long as this process lives.
-        await _release(journal, key, ran=True)
+        if (job := _outliving(jobs)) is not None:
+            _finish_later(journal, claim, job)
+        else:
+            # Else it would count as running for as long as this process lives.
+            await _release(journal, claim, ran=True)
         message = "The call was run, but its result cannot be kept."
         return Result(call, error=CallError("journal_unavailable", message), ran=True)
-    return result
 
 
-async def _begin(journal: Journal, key: Key, digest: str) -> Begun:
+async def resolve(journal: Operable, key: Key, outcome: Done | NotDone) -> bool:
+    """Ends a call that is parked or was interrupted, with what a person found out about it.
+
+    With `Done(value)`, `value` is what the handler would have returned, as plain JSON; the call is answered with it
+    from now on. With `NotDone()` the handler runs when the call comes again. False where there is no such call.
+    """
+    record: str | None = None
+    if isinstance(outcome, Done):
+        value = outcome.value
+        output = value if isinstance(value, str) else encode(value)
+        record = encode({"output": output})
+    return await journal.resolve(key, record)
+
+
+def how_it_ended(result: Result) -> Ended:
+    if result.error is None:
+        return "succeeded"
+    return "parked" if result.error.code == "outcome_unknown" else "failed"
+
+
+async def _of_the_other(journal: Journal, intent: Intent, call: Call) -> Result:
+    """The answer to a call whose claim was lost while it ran here: this worker must not run it again."""
+    begun = await _begin(journal, intent)
+    if isinstance(begun, (Fresh, Interrupted)):
+        await _release(journal, begun.claim, ran=True)
+        begun = Running()
+    return _known(call, begun)
+
+
+async def _begin(journal: Journal, intent: Intent) -> Begun:
     """Claims the key. While another delivery of the call runs, its end is awaited for some seconds."""
     pause, waited = 0.002, 0.0
     while True:
-        begin = asyncio.ensure_future(journal.begin(key, digest))
+        begin = asyncio.ensure_future(journal.begin(intent))
         try:
             begun = await _completed(begin)
         except asyncio.CancelledError:
-            known = begin.done() and not begin.cancelled() and begin.exception() is None
-            if known and isinstance(claim := begin.result(), (Fresh, Interrupted)):
-                await _release(journal, key, ran=isinstance(claim, Interrupted))
+            if not begin.done():  # the second cancellation
+                begin.add_done_callback(
+                    lambda begin: _apart(lambda: _take_back(journal, begin))
+                )
+            else:
+                await _take_back(journal, begin)
             raise
         if not isinstance(begun, Running) or waited >= WAIT:
             return begun
         await asyncio.sleep(pause)
         waited += pause
         pause = min(pause * 2, 0.25)
+
+
+async def _take_back(journal: Journal, begin: asyncio.Future[Begun]) -> None:
+    """Gives up what a `begin` that has ended claimed."""
+    if begin.cancelled() or begin.exception() is not None:
+        return
+    if isinstance(begun := begin.result(), (Fresh, Interrupted)):
+        await _release(journal, begun.claim, ran=isinstance(begun, Interrupted))
 
 
 async def _completed(writing: Awaitable[T]) -> T:
@@ -144,26 +218,46 @@ async def _completed(writing: Awaitable[T]) -> T:
         raise
 
 
-async def _run(
-    runner: Runner, tool: Tool[Any], call: Call, args: Any, begun: Fresh | Interrupted
-) -> Result:
-    """Runs a call whose key is claimed, as far as it may."""
-    is_write = tool.entry.effect == "write"
-    if is_write and isinstance(begun, Interrupted):
-        outcome = await runner.reconcile(call)
+async def _settled(
+    runner: Runner,
+    tool: Tool[Any],
+    call: Call,
+    args: Any,
+    must_ask: bool,
+    refusal: Result | None,
+) -> Result | None:
+    """The answer to an interrupted call that must not run again, or None. People are asked where `must_ask` says so:
+    who began the call may have died before they were."""
+    effect = tool.entry.effect
+    if effect == "write":
+        outcome = await runner.reconcile(tool, call, args)
         if isinstance(outcome, Done):
             return runner.write(tool, call, outcome.value)
         if not isinstance(outcome, NotDone):
             return _unknown(call)
-    result = await runner.run(tool, args, call)
+    if must_ask:
+        refusal = await runner.approve(tool, call, args)
+    # Of an idempotent tool it is not known whether it had its effect before it was refused.
+    return _unknown(call) if refusal and effect == "idempotent" else refusal
+
+
+async def _run(
+    runner: Runner,
+    tool: Tool[Any],
+    call: Call,
+    args: Any,
+    jobs: list[Future[Any]],
+) -> Result:
+    """Runs a call whose key is claimed."""
+    result = await runner.run(tool, args, call, jobs)
     if (
-        is_write
+        tool.entry.effect == "write"
         and result.ran
         and result.error is not None
         and result.error.code in ("timeout", "cancelled")
     ):
         # The handler began, and cannot say how far it came. In a thread it may even still run.
-        outcome = await runner.reconcile(call)
+        outcome = await runner.reconcile(tool, call, args)
         if isinstance(outcome, Done):
             return runner.write(tool, call, outcome.value)
         if not isinstance(outcome, NotDone) or not tool.is_async:
@@ -171,10 +265,13 @@ async def _run(
     return result
 
 
-def _known(call: Call, begun: Stored | Running | Conflict) -> Result:
+def _known(call: Call, begun: Stored | Redacted | Running | Conflict) -> Result:
     """The answer to a call that must not run."""
     if isinstance(begun, Stored):
         return from_record(call, begun.record)
+    if isinstance(begun, Redacted):
+        message = "This call was answered before, and its result is not kept."
+        return Result(call, error=CallError("result_redacted", message), replayed=True)
     if isinstance(begun, Running):
         return Result(
             call, error=CallError("in_progress", "This call is already running.")
@@ -193,35 +290,44 @@ def _unknown(call: Call) -> Result:
     return Result(call, error=CallError("outcome_unknown", message))
 
 
-async def _release(journal: Journal, key: Key, *, ran: bool) -> None:
+async def _release(journal: Journal, claim: Claim, *, ran: bool) -> None:
     try:
-        await _completed(journal.release(key, ran=ran))
+        await _completed(journal.release(claim, ran=ran))
     except Exception:
         log.exception("the journal cannot note that a call was given up")
 
 
-def _finish_later(journal: Journal, key: Key, job: Future[Any]) -> None:
+def _finish_later(journal: Journal, claim: Claim, job: Future[Any]) -> None:
     """Stores what a handler comes to that outlived its call. Until it has ended nobody else may run the call."""
 
     async def store() -> None:
         result = job.result()
         try:
             if isinstance(result, Result):
-                await journal.finish(key, to_record(result))
+                await journal.finish(claim, to_record(result), how_it_ended(result))
             else:
-                await journal.release(key, ran=True)
+                await journal.release(claim, ran=True)
         except Exception:
             log.exception(
                 "the journal cannot store the result of a handler that outlived its call"
             )
 
-    def ended(_job: Future[Any]) -> None:
-        # With a thread and a loop of its own: the loop of the call may be gone, and the handler's thread is the pool's.
-        threading.Thread(
-            target=asyncio.run, args=(store(),), name="toolgen-late", daemon=True
-        ).start()
+    # The handler's thread is the pool's, and not to be held up.
+    job.add_done_callback(lambda _job: _apart(store))
 
-    job.add_done_callback(ended)
+
+def _outliving(jobs: list[Future[Any]]) -> Future[Any] | None:
+    """What still runs of a handler in a thread, although its call has ended."""
+    if not jobs or jobs[-1].done() or jobs[-1].cancel():
+        return None
+    return jobs[-1]
+
+
+def _apart(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Does some work with a thread and a loop of its own: the loop of the call may be gone, or about to end."""
+    threading.Thread(
+        target=lambda: asyncio.run(work()), name="toolgen-late", daemon=True
+    ).start()
 
 
 def to_record(result: Result) -> str:

@@ -7,12 +7,14 @@ and `model_dump(mode="json", by_alias=True, exclude_unset=True)` gives back the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic.functional_validators import ModelWrapValidatorHandler
 
-from .values import is_array, is_object
+from .errors import Issue
+from .values import is_array, is_object, pointer
 
 
 class ToolModel(BaseModel):
@@ -67,6 +69,16 @@ class ModelRefused(RuntimeError):
         super().__init__(f"{model.__name__} refused a valid value at {places}")
 
 
+class NotHeld(ValueError):
+    """Texts of a format that Python has no value for, such as a leap second: `issues` names them."""
+
+    def __init__(self, issues: Sequence[Issue]) -> None:
+        super().__init__(
+            "; ".join(f"{issue.pointer}: {issue.message}" for issue in issues)
+        )
+        self.issues = tuple(issues)
+
+
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
@@ -76,7 +88,7 @@ def instantiate(model: type[ModelT], value: Any) -> ModelT:
     Only wire names are read. JSON Schema counts 5.0 as an integer, a strict model does not: where the model refuses,
     every float without a fraction is made an int, and the model asked once more.
 
-    Raises `ModelRefused` if it refuses again.
+    Raises `ModelRefused` if it refuses again, and `NotHeld` for dates and times that Python does not have.
     """
     validate = model.__pydantic_validator__.validate_python
     try:
@@ -85,8 +97,30 @@ def instantiate(model: type[ModelT], value: Any) -> ModelT:
         try:
             instance = validate(integral(value), by_alias=True, by_name=False)
         except ValidationError as error:
+            if issues := list(_not_held(error, value)):
+                raise NotHeld(issues) from None
             raise ModelRefused(model, error) from error
     return instance
+
+
+def _not_held(error: ValidationError, value: Any) -> Iterator[Issue]:
+    """What the reader of a format refuses (`formats.py`): nothing else in a generated model raises `ValueError`."""
+    for record in error.errors(include_url=False, include_input=False):
+        if record["type"] != "value_error":
+            continue
+        path: list[str | int] = []
+        here = value
+        for token in record["loc"]:  # names of union members stand in it, too
+            if is_object(here) and token in here:
+                here = here[str(token)]
+            elif is_array(here) and isinstance(token, int):
+                here = here[token]
+            else:
+                continue
+            path.append(token)
+        yield Issue(
+            pointer(path), "format", str(record.get("ctx", {}).get("error", ""))
+        )
 
 
 def integral(value: Any) -> Any:

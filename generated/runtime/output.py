@@ -40,7 +40,8 @@ from pydantic_core import PydanticSerializationError, to_json, to_jsonable_pytho
 from .content import Content, Text
 from .errors import UnserializableOutput
 from .models import ToolModel
-from .values import pointer
+from .values import is_array, is_object, pointer
+from .wire import NotJSON, read_json
 
 MAX_DEPTH = 200
 """Levels of nesting that an output may have."""
@@ -79,6 +80,24 @@ def content_text(content: Content) -> str:
 def encode(plain: Any) -> str:
     """Compact JSON of a plain value, without ASCII escapes."""
     return to_json(plain).decode()
+
+
+def value_of(text: str) -> Any:
+    """The value that an output text is the JSON of, for APIs that take values; else the text itself.
+
+    A number or word counts as JSON only where writing it gives the same text again: `1.10` may be a version. A quoted
+    text stays as it is, because a text is sent without quotes.
+    """
+    if not text.strip():
+        return text
+    try:
+        value: Any = read_json(text)
+    except NotJSON:
+        return text
+    if isinstance(value, str):
+        return text
+    exact = is_object(value) or is_array(value) or encode(value) == text
+    return value if exact else text
 
 
 def _is_plain(value: Any, depth: int) -> bool:

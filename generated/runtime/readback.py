@@ -11,12 +11,16 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from .gate import Gate
 from .values import is_array, is_object
+from .wire import NotJSON, is_bounded, read_json
+
+Table: TypeAlias = Mapping[str, Any]
+"""What to undo at one place of the arguments."""
 
 _REFERENCES = 16
 """References and branches that are followed for property names; a reference to itself ends here."""
@@ -37,9 +41,61 @@ class ReadBack:
     """Keys of the arguments object may carry a trailing colon or blanks."""
     twice: bool = False
     """The arguments may be JSON text inside JSON text."""
+    nested: bool = False
+    """Lists and objects within the arguments may arrive as JSON text."""
+    table: Table | None = None
+    """How the target spells names and values of this tool; see `spell_back`."""
+
+    @property
+    def mends(self) -> bool:
+        """Whether anything may be done where the gate refuses."""
+        return self.nulls or self.text or self.keys or self.twice or self.nested
 
 
 PLAIN = ReadBack()
+
+
+def spell_back(value: Any, table: Table) -> Any:
+    """`value` with the names and values of the spec, for one in the spelling of a target; what came is not changed.
+
+    `table` says for one place of the schema what to undo there: `properties` has the wire name and the table of each
+    member, by the name that the target knows; `rest` is the table of all other members; `items` and `prefix` are those
+    of elements; `values` has what a text stands for; `any` holds the tables of several schemas that share the place;
+    `$ref` names one of `$defs`, which stands in the outermost table.
+    """
+    return _spelled(value, table, table.get("$defs", {}))
+
+
+def _spelled(value: Any, table: Table, definitions: Mapping[str, Table]) -> Any:
+    if "$ref" in table:
+        value = _spelled(value, definitions[table["$ref"]], definitions)
+    for branch in table.get("any", ()):
+        value = _spelled(value, branch, definitions)
+    if is_object(value):
+        members: Mapping[str, Any] = table.get("properties", {})
+        rest: Table | None = table.get("rest")
+        if not members and not rest:
+            return value
+        restored: dict[str, Any] = {}
+        for key, member in value.items():
+            wire, inner = members.get(key, (key, rest))
+            if wire != key and wire in value:
+                wire = key  # both spellings came: one of them is a member of its own
+            restored[wire] = _spelled(member, inner, definitions) if inner else member
+        return restored
+    if is_array(value):
+        prefix: Sequence[Table | None] = table.get("prefix", ())
+        items: Table | None = table.get("items")
+        if not prefix and not items:
+            return value
+        return [
+            _spelled(member, inner, definitions) if inner else member
+            for index, member in enumerate(value)
+            for inner in (prefix[index] if index < len(prefix) else items,)
+        ]
+    if isinstance(value, str):
+        return table.get("values", {}).get(value, value)
+    return value
 
 
 def mend(value: dict[str, Any], gate: Gate, rules: ReadBack) -> dict[str, Any] | None:
@@ -48,6 +104,8 @@ def mend(value: dict[str, Any], gate: Gate, rules: ReadBack) -> dict[str, Any] |
     if rules.keys:
         mended = _clean_keys(mended, gate.schema)
     for _ in range(ROUNDS):
+        if rules.nested and not is_bounded(mended):
+            return None
         if gate.is_valid(mended):
             return mended
         changed = False
@@ -56,7 +114,8 @@ def mend(value: dict[str, Any], gate: Gate, rules: ReadBack) -> dict[str, Any] |
                 changed |= _mend_at(mended, path, types, rules)
         if not changed:
             return None
-    return mended if gate.is_valid(mended) else None
+    within = not rules.nested or is_bounded(mended)
+    return mended if within and gate.is_valid(mended) else None
 
 
 def _clean_keys(value: dict[str, Any], schema: Any) -> dict[str, Any]:
@@ -118,12 +177,23 @@ def _places(error: Any) -> Iterator[tuple[list[str | int], frozenset[str] | None
                 if where == path and allowed is not None
             ]
             open_ended |= not own
-            for allowed in own:
-                types |= allowed
+            if own:  # all rules of a branch hold at once
+                shared = set(_loosely(own[0]))
+                for allowed in own[1:]:
+                    shared &= _loosely(allowed)
+                types |= shared
             yield from (place for place in here if place[0] != path)
         yield path, None if open_ended else frozenset(types)
     else:
         yield path, None
+
+
+def _loosely(types: frozenset[str]) -> frozenset[str]:
+    """The types, where a number may be an integer and the other way round: the gate has the last word."""
+    return types | _NUMERIC if types & _NUMERIC else types
+
+
+_NUMERIC = frozenset({"integer", "number"})
 
 
 def _type(value: Any) -> str:
@@ -168,13 +238,10 @@ def _mend_at(
     if value is None and rules.nulls and is_object(parent):
         del holder[last]
         return True
-    if (
-        isinstance(value, str)
-        and rules.text
-        and types is not None
-        and "string" not in types
-    ):
-        parsed = _parse(value, types)
+    if isinstance(value, str) and types is not None and "string" not in types:
+        parsed = _parse(value, types) if rules.text else _MISSING
+        if parsed is _MISSING and rules.nested:
+            parsed = _parse_nested(value, types)
         if parsed is not _MISSING:
             holder[last] = parsed
             return True
@@ -191,3 +258,12 @@ def _parse(text: str, types: frozenset[str]) -> Any:
     if "boolean" in types and text.lower() in ("true", "false"):
         return text.lower() == "true"
     return _MISSING
+
+
+def _parse_nested(text: str, types: frozenset[str]) -> Any:
+    """The list or object that a text holds, where one is allowed."""
+    try:
+        value = read_json(text)
+    except NotJSON:
+        return _MISSING
+    return value if _type(value) in types & {"array", "object"} else _MISSING

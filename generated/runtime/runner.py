@@ -9,6 +9,8 @@ import inspect
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 
 from .bounds import TookTooLong, concerns_the_caller, in_thread, on_loop, rest_on_loop
@@ -16,6 +18,8 @@ from .calls import Call, CallError, Result
 from .content import Content, Text
 from .errors import ToolError, UnserializableOutput
 from .hooks import Done, Hooks, NotDone, Outcome, Unknown
+from .models import integral
+from .running import may_wait
 from .threads import ThreadPool
 from .tools import Handler, Tool
 from .values import characters
@@ -41,8 +45,17 @@ class Runner:
         self.timeout = timeout
         self.output_limits = output_limits
 
-    async def run(self, tool: Tool[Any], args: Any, call: Call) -> Result:
-        """The result of a call that may run. Raises nothing but what ends the caller's own task."""
+    async def run(
+        self,
+        tool: Tool[Any],
+        args: Any,
+        call: Call,
+        jobs: list[Future[Any]] | None = None,
+    ) -> Result:
+        """The result of a call that may run. Raises nothing but what ends the caller's own task.
+
+        A handler that is a plain function may outlive its call: what runs in a thread is added to `jobs`.
+        """
         timeout = tool.entry.timeout
         if timeout is None:
             timeout = self.timeout
@@ -58,7 +71,7 @@ class Runner:
                     value = await rest_on_loop(coroutine, waiting, timeout)
             else:
                 plain = functools.partial(self._run_plain, tool, handler, args, call)
-                outcome = await in_thread(self.pool, plain, timeout, call.name)
+                outcome = await in_thread(self.pool, plain, timeout, call.name, jobs)
                 if isinstance(outcome, Result):
                     return outcome
                 value = await on_loop(outcome, timeout)
@@ -117,7 +130,7 @@ class Runner:
             return Result(call, error=CallError("output_too_large", message), ran=True)
         return Result(call, text, content, None, True)
 
-    async def approve(self, call: Call) -> Result | None:
+    async def approve(self, tool: Tool[Any], call: Call, args: Any) -> Result | None:
         """The refusal of a call that needs approval, or None when it may run."""
         ask = self.hooks.approve if self.hooks else None
         if ask is None:
@@ -128,8 +141,9 @@ class Runner:
                 call, "This call needs approval and nobody can give it here."
             )
         try:
-            answer = ask(call)
+            answer = ask(_as_specified(tool, call, args))
             if inspect.isawaitable(answer):
+                may_wait()
                 answer = await answer
         except BaseException as error:
             if concerns_the_caller(error):
@@ -138,13 +152,13 @@ class Runner:
             return _refused(call, "This call needs approval, and asking for it failed.")
         return None if answer is True else _refused(call, "This call was not approved.")
 
-    async def reconcile(self, call: Call) -> Outcome:
+    async def reconcile(self, tool: Tool[Any], call: Call, args: Any) -> Outcome:
         """What became of a `write` call that was interrupted, as the service knows."""
         ask = self.hooks.reconcile if self.hooks else None
         if ask is None:
             return Unknown()
         try:
-            answer: Any = ask(call)
+            answer: Any = ask(_as_specified(tool, call, args))
             if inspect.isawaitable(answer):
                 answer = await answer
         except BaseException as error:
@@ -202,6 +216,19 @@ def cancelled(call: Call) -> Result:
         error=CallError("cancelled", "The call was cancelled before it ended."),
         ran=True,
     )
+
+
+def shutting_down(call: Call, ran: bool) -> Result:
+    """The result of a call that a shutdown kept from running, or from ending. It must not be sent."""
+    what = "stopped before it ended" if ran else "not run"
+    message = f"The call was {what}: the service is shutting down."
+    return Result(call, error=CallError("shutting_down", message), ran=ran)
+
+
+def _as_specified(tool: Tool[Any], call: Call, args: Any) -> Call:
+    """The call in the words of the spec, for hooks that decide: on some APIs tools and arguments have other names."""
+    wire = args.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return replace(call, name=tool.name, arguments=integral(wire))
 
 
 def _refused(call: Call, message: str) -> Result:

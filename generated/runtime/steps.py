@@ -21,8 +21,16 @@ import contextlib
 import functools
 import inspect
 import logging
+import threading
 import time
-from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Coroutine,
+    Generator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -86,13 +94,20 @@ class Ask:
 
 
 @dataclass(slots=True)
+class Await:
+    """Await something of this side, such as the journal; the outcome is what it gives."""
+
+    make: Callable[[], Awaitable[Any]]
+
+
+@dataclass(slots=True)
 class Sleep:
     """Wait some seconds."""
 
     seconds: float
 
 
-Step = Invoke | Next | Close | Execute | Submitted | Ask | Sleep
+Step = Invoke | Next | Close | Execute | Submitted | Ask | Await | Sleep
 Steps = Generator[Step, Any, T]
 
 
@@ -226,6 +241,8 @@ def _perform(dispatcher: Dispatcher, step: Step, streams: list[Any]) -> Any:
             return (step.dispatcher or dispatcher).submitted_sync(step.results)
         case Ask():
             return _not_awaitable(step.callback(*step.arguments))
+        case Await():
+            return dispatcher.wait_for(step.make)
         case Sleep():
             return time.sleep(step.seconds)
 
@@ -235,23 +252,31 @@ async def _perform_async(
 ) -> Any:
     match step:
         case Invoke():
-            if blocking and not inspect.iscoroutinefunction(step.function):
-                outcome = await asyncio.to_thread(step.function, **step.arguments)
-            else:
+            if not blocking or inspect.iscoroutinefunction(step.function):
                 outcome = step.function(**step.arguments)
+            elif step.stream:
+                streams.append(in_thread := _InThread())
+                outcome = await asyncio.to_thread(in_thread.open, step)
+                if in_thread.stream is not None:
+                    return outcome
+            else:
+                outcome = await asyncio.to_thread(step.function, **step.arguments)
             if inspect.isawaitable(outcome):
                 outcome = await outcome
             if step.stream:
-                streams.append(outcome)
+                streams.append(
+                    outcome if _is_asynchronous(outcome) else _InThread(outcome)
+                )
             return outcome
         case Next():
-            if hasattr(step.stream, "__anext__"):
+            if _is_asynchronous(step.stream):
                 return await anext(step.stream, END)
-            return await asyncio.to_thread(next, step.stream, END)
+            return await asyncio.to_thread(_opened(streams, step.stream).next)
         case Close():
-            streams[:] = [stream for stream in streams if stream is not step.stream]
+            opened = _opened(streams, step.stream)
+            streams[:] = [stream for stream in streams if stream is not opened]
             with _logged():
-                await _close(step.stream)
+                await _close(opened)
             return None
         case Execute():
             return await (step.dispatcher or dispatcher).execute_all(step.calls)
@@ -260,15 +285,86 @@ async def _perform_async(
         case Ask():
             answer = step.callback(*step.arguments)
             return await answer if inspect.isawaitable(answer) else answer
+        case Await():
+            return await step.make()
         case Sleep():
             return await asyncio.sleep(step.seconds)
 
 
+class _InThread:
+    """A stream of a synchronous client, which threads open, read and close.
+
+    No thread can be stopped, and no stream be closed while it is read. So when a turn is cancelled that waits for a
+    thread, the turn ends, and that thread closes the stream when it is done.
+    """
+
+    def __init__(self, stream: Any = None) -> None:
+        self.stream = stream
+        self._lock = threading.Lock()
+        self._is_used = False
+        self._is_unwanted = False
+
+    def open(self, step: Invoke) -> Any:
+        """What the step gives, which is the stream, or a promise of one."""
+        if not self._begin():
+            return None
+        try:
+            outcome = step.function(**step.arguments)
+            if not inspect.isawaitable(outcome) and not _is_asynchronous(outcome):
+                self.stream = outcome
+            return outcome
+        finally:
+            self._end()
+
+    def next(self) -> Any:
+        """The next event, or `END`."""
+        if not self._begin():
+            return END
+        try:
+            return next(self.stream, END)
+        finally:
+            self._end()
+
+    def close(self) -> None:
+        """Closes the stream, now or when it is not used any more."""
+        with self._lock:
+            self._is_unwanted = True
+            if self._is_used or self.stream is None:
+                return
+        self.stream.close()
+
+    def _begin(self) -> bool:
+        with self._lock:
+            self._is_used = not self._is_unwanted
+            return self._is_used
+
+    def _end(self) -> None:
+        with self._lock:
+            self._is_used = False
+            if not self._is_unwanted or self.stream is None:
+                return
+        with _logged():
+            self.stream.close()
+
+
+def _is_asynchronous(stream: Any) -> bool:
+    return hasattr(stream, "__anext__")
+
+
+def _opened(streams: list[Any], stream: Any) -> Any:
+    """What stands among the open streams for this one."""
+    for one in streams:
+        if isinstance(one, _InThread) and one.stream is stream:
+            return one
+    return stream if _is_asynchronous(stream) else _InThread(stream)
+
+
 async def _close(stream: Any) -> None:
-    if not hasattr(stream, "__anext__"):
+    if isinstance(stream, _InThread):
         await asyncio.to_thread(stream.close)
         return
-    closed = stream.close()
+    # An asynchronous generator has a name of its own for it.
+    closed = (getattr(stream, "close", None) or stream.aclose)()
     if inspect.isawaitable(closed):
         await closed
 

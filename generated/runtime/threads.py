@@ -49,6 +49,11 @@ class ThreadPool:
         """Functions that are running or waiting for a thread."""
         return self._running + len(self._jobs)
 
+    @property
+    def running(self) -> int:
+        """Functions that are running."""
+        return self._running
+
     def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
         """Runs `function(*args)` in a copy of the caller's context. A future that has not started can be cancelled."""
         context = contextvars.copy_context()

@@ -6,17 +6,17 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from .content import Content
 from .errors import InvalidArguments, InvalidJSON, Issue, UnserializableOutput
 from .gate import Gate
-from .models import ToolModel, instantiate
+from .models import NotHeld, ToolModel, instantiate
 from .output import content_text, write
-from .readback import PLAIN, ReadBack, mend
+from .readback import PLAIN, ReadBack, mend, spell_back
 from .values import show
 from .wire import Arguments, NotAnObject, NotJSON, read_arguments
 
@@ -61,8 +61,14 @@ class Package:
     directory: Path
     tools: Mapping[str, ToolEntry]
     """By wire name, sorted."""
+    toolsets: Mapping[str, Sequence[str]] = field(
+        default_factory=dict[str, "Sequence[str]"]
+    )
+    """The wire names of the parts that are registered together, by the part's name."""
     formats: bool = False
     """Whether the gate asserts `format`."""
+    repair: bool = False
+    """Whether lists and objects that arrive as JSON text are read where no text may stand, whoever sent them."""
     read_back: Mapping[str, ReadBack] = field(default_factory=dict[str, ReadBack])
     """What a target does to the arguments of every tool."""
     output_limits: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -122,9 +128,16 @@ class Tool(Generic[Arguments_co]):
             value = read_arguments(arguments)
         except (NotJSON, NotAnObject) as error:
             value = self._read_twice(arguments, target, error)
+        if self.entry.read_back:
+            table = self._rules(target).table
+            if table is not None:
+                value = spell_back(value, table)
         if not gate.is_valid(value):
             value = self._mended(value, gate, target)
-        return instantiate(self._model or self._load_model(), value)
+        try:
+            return instantiate(self._model or self._load_model(), value)
+        except NotHeld as error:
+            raise InvalidArguments(self.name, error.issues) from None
 
     def serialize(self, value: object) -> str:
         """The text of a handler's return value, checked against `returns` where the spec has one.
@@ -242,7 +255,9 @@ class Tool(Generic[Arguments_co]):
 
     def _mended(self, value: dict[str, Any], gate: Gate, target: str) -> dict[str, Any]:
         rules = self._rules(target)
-        if rules is not PLAIN:
+        if self._package.repair:
+            rules = replace(rules, nested=True)
+        if rules.mends:
             mended = mend(value, gate, rules)
             if mended is not None:
                 return mended

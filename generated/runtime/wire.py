@@ -45,12 +45,12 @@ def read_arguments(arguments: Arguments) -> dict[str, Any]:
     Raises `NotJSON` and `NotAnObject`.
     """
     if isinstance(arguments, str):
-        value = _read(arguments)
+        value = read_json(arguments)
     elif arguments is None:
         return {}
     elif isinstance(arguments, (bytes, bytearray, memoryview)):
         try:
-            value = _read(bytes(arguments).decode())
+            value = read_json(bytes(arguments).decode())
         except UnicodeDecodeError as error:
             raise NotJSON(f"the arguments are not UTF-8 (byte {error.start})") from None
     else:
@@ -63,8 +63,10 @@ def read_arguments(arguments: Arguments) -> dict[str, Any]:
     raise NotAnObject(f"the arguments must be a JSON object, not {kind(value)}")
 
 
-def _read(text: str) -> Any:
-    """The value of a text, by a quick reader; what that refuses goes to a second one, which explains.
+def read_json(text: str) -> Any:
+    """The value of a JSON text; None for a blank one. Raises `NotJSON`.
+
+    It is read by a quick reader; what that refuses goes to a second one, which explains.
 
     The quick reader lets pass duplicate keys, numbers beyond a double and nesting up to a bound of its own. As every
     member costs a colon, a text with as many colons as there are members had no key twice.
@@ -103,6 +105,11 @@ def _members(container: Any, depth: int) -> int:
         elif value - value != 0:  # infinite
             return _UNSOUND
     return members
+
+
+def is_bounded(value: dict[str, Any]) -> bool:
+    """Whether a value put together from several JSON texts keeps the bound on nesting."""
+    return _members(value, 1) >= 0
 
 
 def _explain(text: str) -> Any:

@@ -95,9 +95,15 @@ async def rest_on_loop(
 
 
 async def in_thread(
-    pool: ThreadPool, function: Callable[[], T], seconds: float | None, name: str
+    pool: ThreadPool,
+    function: Callable[[], T],
+    seconds: float | None,
+    name: str,
+    jobs: list[Future[Any]] | None = None,
 ) -> T:
     """The outcome of a plain function, which runs in a thread of `pool`; `name` is for the log.
+
+    What runs there is added to `jobs`, for callers who have to know whether it has ended.
 
     It may wait for a thread as long as it may run. Raises what the function raises, `TookTooLong`, and for a
     cancellation `NotStarted` or `StillRunning`.
@@ -111,6 +117,8 @@ async def in_thread(
         return function()
 
     job: Future[T] = pool.submit(run)
+    if jobs is not None:
+        jobs.append(job)
     future = asyncio.wrap_future(job)
     left = seconds
     try:

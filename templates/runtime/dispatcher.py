@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextvars import Token
 from typing import Any, Self, TypeVar, cast
 
-from .bounds import CLEAN_UP, NotStarted, concerns_the_caller
+from .bounds import CLEAN_UP, NotStarted, StillRunning, concerns_the_caller
 from .calls import Call, CallError, Result
 from .errors import HandlersMissing, InvalidArguments, UnknownTool, UnknownToolset
 from .hooks import Hooks
@@ -268,6 +268,9 @@ class Dispatcher:
                 result = shutting_down(call, ran=not isinstance(error, NotStarted))
             else:
                 self._ended(cancelled(call), started, span)
+                if isinstance(error, (NotStarted, StillRunning)):
+                    # They speak of this call's handler. A handler that awaits this call has begun, and may go on.
+                    raise asyncio.CancelledError from None
                 raise
         finally:
             calls.now.discard(running)

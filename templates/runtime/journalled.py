@@ -21,7 +21,7 @@ import asyncio
 import json
 import logging
 import threading
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -83,10 +83,12 @@ async def execute_once(
     """Runs `call` unless the journal knows its result. Raises nothing but what ends the caller's own task."""
     may_wait()
     intent = intent_of(call, tool.name, args)
+    must_ask = tool.entry.confirm
     refusal: Result | None = None
     try:
         begun = await _begin(journal, intent)
-        if tool.entry.confirm and isinstance(begun, Fresh):
+        if must_ask and isinstance(begun, Fresh):
+            must_ask = False
             # People may take hours to decide. No intent stands meanwhile, or a restart would find a call that was
             # interrupted, where none had begun.
             await _completed(journal.release(begun.claim, ran=False))
@@ -104,21 +106,26 @@ async def execute_once(
             ),
         )
     claim = begun.claim
-    if refusal is not None:
-        result = refusal if isinstance(begun, Fresh) else _unknown(call)
-    else:
-        try:
-            result = await _run(runner, tool, call, args, begun)
-        except StillRunning as error:
-            _finish_later(journal, claim, error.job)
-            raise
-        except BaseException as error:
-            await _release(
-                journal,
-                claim,
-                ran=isinstance(begun, Interrupted) or not isinstance(error, NotStarted),
-            )
-            raise
+    jobs: list[Future[Any]] = []
+    try:
+        if isinstance(begun, Interrupted):
+            settled = await _settled(runner, tool, call, args, must_ask, refusal)
+        else:
+            settled = refusal
+        result = settled or await _run(runner, tool, call, args, jobs)
+    except StillRunning as error:
+        _finish_later(journal, claim, error.job)
+        raise
+    except BaseException as error:
+        ran = isinstance(begun, Interrupted) or not isinstance(error, NotStarted)
+        if (job := _outliving(jobs)) is not None:
+            _finish_later(journal, claim, job)
+        elif isinstance(error, GeneratorExit):
+            # The call's loop is gone, so that it cannot wait for anything any more.
+            _apart(lambda: _release(journal, claim, ran=ran))
+        else:
+            await _release(journal, claim, ran=ran)
+        raise
     try:
         accepted = await _completed(
             journal.finish(claim, to_record(result), how_it_ended(result))
@@ -132,8 +139,11 @@ async def execute_once(
         return await _of_the_other(journal, intent, call)
     except Exception:
         log.exception("the journal cannot store the result of %s", call.label)
-        # Else it would count as running for as long as this process lives.
-        await _release(journal, claim, ran=True)
+        if (job := _outliving(jobs)) is not None:
+            _finish_later(journal, claim, job)
+        else:
+            # Else it would count as running for as long as this process lives.
+            await _release(journal, claim, ran=True)
         message = "The call was run, but its result cannot be kept."
         return Result(call, error=CallError("journal_unavailable", message), ran=True)
 
@@ -175,16 +185,26 @@ async def _begin(journal: Journal, intent: Intent) -> Begun:
         try:
             begun = await _completed(begin)
         except asyncio.CancelledError:
-            known = begin.done() and not begin.cancelled() and begin.exception() is None
-            if known and isinstance(begun := begin.result(), (Fresh, Interrupted)):
-                ran = isinstance(begun, Interrupted)
-                await _release(journal, begun.claim, ran=ran)
+            if not begin.done():  # the second cancellation
+                begin.add_done_callback(
+                    lambda begin: _apart(lambda: _take_back(journal, begin))
+                )
+            else:
+                await _take_back(journal, begin)
             raise
         if not isinstance(begun, Running) or waited >= WAIT:
             return begun
         await asyncio.sleep(pause)
         waited += pause
         pause = min(pause * 2, 0.25)
+
+
+async def _take_back(journal: Journal, begin: asyncio.Future[Begun]) -> None:
+    """Gives up what a `begin` that has ended claimed."""
+    if begin.cancelled() or begin.exception() is not None:
+        return
+    if isinstance(begun := begin.result(), (Fresh, Interrupted)):
+        await _release(journal, begun.claim, ran=isinstance(begun, Interrupted))
 
 
 async def _completed(writing: Awaitable[T]) -> T:
@@ -197,20 +217,40 @@ async def _completed(writing: Awaitable[T]) -> T:
         raise
 
 
-async def _run(
-    runner: Runner, tool: Tool[Any], call: Call, args: Any, begun: Fresh | Interrupted
-) -> Result:
-    """Runs a call whose key is claimed, as far as it may."""
-    is_write = tool.entry.effect == "write"
-    if is_write and isinstance(begun, Interrupted):
+async def _settled(
+    runner: Runner,
+    tool: Tool[Any],
+    call: Call,
+    args: Any,
+    must_ask: bool,
+    refusal: Result | None,
+) -> Result | None:
+    """The answer to an interrupted call that must not run again, or None. People are asked where `must_ask` says so:
+    who began the call may have died before they were."""
+    effect = tool.entry.effect
+    if effect == "write":
         outcome = await runner.reconcile(tool, call, args)
         if isinstance(outcome, Done):
             return runner.write(tool, call, outcome.value)
         if not isinstance(outcome, NotDone):
             return _unknown(call)
-    result = await runner.run(tool, args, call)
+    if must_ask:
+        refusal = await runner.approve(tool, call, args)
+    # Of an idempotent tool it is not known whether it had its effect before it was refused.
+    return _unknown(call) if refusal and effect == "idempotent" else refusal
+
+
+async def _run(
+    runner: Runner,
+    tool: Tool[Any],
+    call: Call,
+    args: Any,
+    jobs: list[Future[Any]],
+) -> Result:
+    """Runs a call whose key is claimed."""
+    result = await runner.run(tool, args, call, jobs)
     if (
-        is_write
+        tool.entry.effect == "write"
         and result.ran
         and result.error is not None
         and result.error.code in ("timeout", "cancelled")
@@ -271,13 +311,22 @@ def _finish_later(journal: Journal, claim: Claim, job: Future[Any]) -> None:
                 "the journal cannot store the result of a handler that outlived its call"
             )
 
-    def ended(_job: Future[Any]) -> None:
-        # With a thread and a loop of its own: the loop of the call may be gone, and the handler's thread is the pool's.
-        threading.Thread(
-            target=asyncio.run, args=(store(),), name="toolgen-late", daemon=True
-        ).start()
+    # The handler's thread is the pool's, and not to be held up.
+    job.add_done_callback(lambda _job: _apart(store))
 
-    job.add_done_callback(ended)
+
+def _outliving(jobs: list[Future[Any]]) -> Future[Any] | None:
+    """What still runs of a handler in a thread, although its call has ended."""
+    if not jobs or jobs[-1].done() or jobs[-1].cancel():
+        return None
+    return jobs[-1]
+
+
+def _apart(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Does some work with a thread and a loop of its own: the loop of the call may be gone, or about to end."""
+    threading.Thread(
+        target=lambda: asyncio.run(work()), name="toolgen-late", daemon=True
+    ).start()
 
 
 def to_record(result: Result) -> str:

@@ -177,7 +177,10 @@ def _places(error: Any) -> Iterator[tuple[list[str | int], frozenset[str] | None
             ]
             open_ended |= not own
             if own:  # all rules of a branch hold at once
-                types |= frozenset.intersection(*map(_loosely, own))
+                shared = set(_loosely(own[0]))
+                for allowed in own[1:]:
+                    shared &= _loosely(allowed)
+                types |= shared
             yield from (place for place in here if place[0] != path)
         yield path, None if open_ended else frozenset(types)
     else:

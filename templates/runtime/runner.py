@@ -8,6 +8,7 @@ import inspect
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
@@ -43,8 +44,17 @@ class Runner:
         self.timeout = timeout
         self.output_limits = output_limits
 
-    async def run(self, tool: Tool[Any], args: Any, call: Call) -> Result:
-        """The result of a call that may run. Raises nothing but what ends the caller's own task."""
+    async def run(
+        self,
+        tool: Tool[Any],
+        args: Any,
+        call: Call,
+        jobs: list[Future[Any]] | None = None,
+    ) -> Result:
+        """The result of a call that may run. Raises nothing but what ends the caller's own task.
+
+        A handler that is a plain function may outlive its call: what runs in a thread is added to `jobs`.
+        """
         timeout = tool.entry.timeout
         if timeout is None:
             timeout = self.timeout
@@ -60,7 +70,7 @@ class Runner:
                     value = await rest_on_loop(coroutine, waiting, timeout)
             else:
                 plain = functools.partial(self._run_plain, tool, handler, args, call)
-                outcome = await in_thread(self.pool, plain, timeout, call.name)
+                outcome = await in_thread(self.pool, plain, timeout, call.name, jobs)
                 if isinstance(outcome, Result):
                     return outcome
                 value = await on_loop(outcome, timeout)

@@ -59,6 +59,7 @@ _LOST = frozenset(
         "UnknownApiResponseError",  # google-genai, for a broken event
         "HTTPClientError",  # botocore; its timeouts too
         "ProtocolError",  # urllib3, below botocore
+        "ReadTimeoutError",
         "ChecksumMismatch",  # botocore, for a broken event
     }
 )

@@ -16,10 +16,14 @@ import pytest
 from codegen.diagnostics import Report
 from tests.cli.conftest import project, run
 from tests.conftest import build_folder
+from tests.targets.round_trip import schema_of
 
 __all__ = ["project", "run"]  # fixtures
 
 TARGETS = ("openai_agents", "openai_responses", "oci_agents")
+"""What a build registers tools with where nothing is said."""
+
+EVERY = (*TARGETS, "openai_chat", "anthropic", "gemini", "bedrock", "mcp", "oci_inference")
 
 Serve = Callable[..., "Service"]
 
@@ -69,23 +73,37 @@ class Service:
             assert heard == []
         return result.error
 
+    def entries(self, target: str) -> list[dict[str, Any]]:
+        """What registers the tools, one entry a tool."""
+        entries: list[dict[str, Any]] = self.dispatcher.payload(target)
+        return [one for entry in entries for one in entry.get("functionDeclarations", [entry])]
+
     def entry(self, target: str, tool: str) -> dict[str, Any]:
         """What registers a tool."""
-        (found,) = (one for one in self.dispatcher.payload(target) if tool in (one.get("name"), one.get("displayName")))
-        entry: dict[str, Any] = found
-        return entry
+        (found,) = (one for one in self.entries(target) if tool == shown_name(one))
+        return found
 
     def parameters(self, target: str, tool: str) -> dict[str, Any]:
         """The schema in what registers a tool; from OCI's string map, decoded."""
-        entry = self.entry(target, tool)
-        if target == "oci_agents":
-            return {key: json.loads(text) for key, text in entry["toolConfig"]["function"]["parameters"].items()}
-        parameters: dict[str, Any] = entry["parameters"]
+        parameters = schema_of(target, self.entry(target, tool))
+        assert parameters is not None
         return parameters
 
     def problems(self, *codes: str) -> list[tuple[str, str]]:
         """The target (or nothing) and the pointer of the build's problems of these kinds."""
         return [(found.target, found.pointer) for found in self.report.sorted() if found.code in codes]
+
+
+def shown_name(entry: Mapping[str, Any]) -> str | None:
+    """The name that the model sees."""
+    inner: Mapping[str, Any] = entry.get("function") or entry.get("toolSpec") or entry
+    return inner.get("name") or inner.get("displayName")
+
+
+def shown_description(entry: Mapping[str, Any]) -> str | None:
+    """The description that the model sees."""
+    inner: Mapping[str, Any] = entry.get("function") or entry.get("toolSpec") or entry
+    return inner.get("description")
 
 
 def wire(args: Any) -> Any:

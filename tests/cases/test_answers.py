@@ -245,10 +245,15 @@ def test_ids_that_come_twice_in_one_answer_of_the_model(service: Service, target
     dispatcher = service.package.dispatcher(Counting(), journal=memory.MemoryJournal())
     calls = [("c1", "look", {"id": 1}), ("c1", "look", {"id": 1}), ("c1", "look", {"id": 2}), ("c2", "look", {"id": 1})]
     answers = answered(service, dispatcher, target, calls)
-    assert [key for key, _ in answers] == ["c1", "c1", "c1", "c2"]
-    assert answers[0] == answers[1]
-    assert "another" in answers[2][1]
-    assert seen == [1, 1]
+    keys = [key for key, _ in answers]
+    if target == "oci_agents":
+        assert keys == ["c1", "c1", "c1", "c2"]
+        assert answers[0] == answers[1]
+        assert "another" in answers[2][1]
+        assert seen == [1, 1]
+    else:  # the same call is one; another call gets an id of its own, under which it goes back with the history
+        assert (keys[0], keys[2], len({*keys}), len(keys)) == ("c1", "c2", 3, 3)
+        assert seen == [1, 2, 1]
 
 
 def test_an_action_that_a_session_lists_twice_is_one(service: Service, dispatcher: Any) -> None:

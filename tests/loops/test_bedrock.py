@@ -14,6 +14,7 @@ from typing import Any
 
 import boto3
 import pytest
+import urllib3
 from botocore.config import Config
 from botocore.exceptions import ClientError, EventStreamError
 
@@ -361,6 +362,12 @@ class TestCalls:
 
 
 class TestEnds:
+    def test_a_stream_that_stalls_has_broken_off(self, package: ModuleType) -> None:
+        """botocore hands on what its HTTP library raises in the middle of a stream."""
+        sdk = importlib.import_module(f"{NAME}.runtime.sdk")
+        assert sdk.connection_lost(urllib3.exceptions.ReadTimeoutError(None, "/", "Read timed out."))  # type: ignore[arg-type]
+        assert not sdk.connection_lost(EventStreamError({}, "ConverseStream"))
+
     @pytest.mark.parametrize("said", ["half of it", None])
     def test_a_response_that_was_cut_off_runs_nothing(
         self, talk: Converse, add: Any, report: Any, town: Town, said: str | None

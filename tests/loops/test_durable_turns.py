@@ -87,7 +87,7 @@ def gemini_service(stack: ExitStack, stream: bool) -> Service:
         body = {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}]}
         return Answer(body)
 
-    calls = [
+    calls: list[dict[str, Any]] = [
         {"functionCall": {"name": "get_weather", "args": {"city": "Lima"}}, "thoughtSignature": "_-8AAQ=="},
         {"functionCall": {"name": "book", "args": {"people": 2}}},
     ]

@@ -366,9 +366,13 @@ class TestCalls:
 
     def test_a_stream_that_makes_up_an_id_for_every_piece(self, converse: Converse, town: Town) -> None:
         pieces = ['{"city":', ' "Li', 'ma"}']
-        deltas = [{"index": 0, "id": f"call_{at}", "function": {"arguments": one}} for at, one in enumerate(pieces)]
+        deltas: list[dict[str, Any]] = [
+            {"index": 0, "id": f"call_{at}", "function": {"arguments": one}} for at, one in enumerate(pieces)
+        ]
         deltas[0] |= {"type": "function", "function": {"name": "get_weather", "arguments": pieces[0]}}
-        choices = [{"index": 0, "delta": {"tool_calls": [delta]}, "finish_reason": None} for delta in deltas]
+        choices: list[dict[str, Any]] = [
+            {"index": 0, "delta": {"tool_calls": [delta]}, "finish_reason": None} for delta in deltas
+        ]
         choices.append({"index": 0, "delta": {}, "finish_reason": "tool_calls"})
         shared = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
         text = "".join(f"data: {json.dumps(shared | {'choices': [choice]})}\n\n" for choice in choices)

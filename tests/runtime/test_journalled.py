@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import threading
 from collections.abc import Callable
@@ -581,6 +582,41 @@ class TestApproval:
             assert (await d.execute(call("guarded_pay", key="a"))).output == "done"
         assert len(asked) == 1
 
+    @pytest.mark.parametrize("name", ["guarded_pay", "guarded_look"])
+    @pytest.mark.parametrize("answer", [True, False])
+    async def test_a_call_that_was_interrupted_before_anybody_was_asked(
+        self, dispatcher: Make, call: Make, memory: Make, api: Any, runtime: Any, name: str, answer: bool
+    ) -> None:
+        """A process may die between the first look into the journal and the question: that approves nothing."""
+        journal, handler, asked = memory(), Counting(), list[Any]()
+
+        def approve(call: Any) -> bool:
+            asked.append(call)
+            return answer
+
+        hooks = api.Hooks(approve=approve, reconcile=lambda call: api.NotDone())
+        d = dispatcher(**{name: handler}, journal=journal, hooks=hooks)
+        coming = call(name, key="a")
+        await interrupted(journal, api, runtime, coming, d.tool(name).parse(coming.arguments, ""))
+        result = await d.execute(coming)
+        assert (result.error and result.error.code) == (None if answer else "not_approved")
+        assert (len(asked), handler.runs) == (1, int(answer))
+        assert (await d.execute(coming)).output == result.output
+        assert (len(asked), handler.runs) == (1, int(answer))
+
+    @pytest.mark.parametrize(("answer", "code"), [("Done", None), ("Unknown", "outcome_unknown")])
+    async def test_what_has_happened_needs_no_approval(
+        self, dispatcher: Make, call: Make, memory: Make, api: Any, runtime: Any, answer: str, code: Any
+    ) -> None:
+        outcome = api.Done("paid") if answer == "Done" else api.Unknown()
+        hooks = api.Hooks(approve=lambda call: 1 / 0, reconcile=lambda call: outcome)
+        journal = memory()
+        d = dispatcher(guarded_pay=Counting(), journal=journal, hooks=hooks)
+        coming = call("guarded_pay", key="a")
+        await interrupted(journal, api, runtime, coming, d.tool("guarded_pay").parse(coming.arguments, ""))
+        result = await d.execute(coming)
+        assert (result.error and result.error.code) == code
+
 
 class TestCancellation:
     @pytest.mark.parametrize("name", ["pay", "look_up", "guarded_pay"])
@@ -615,6 +651,129 @@ class TestCancellation:
             assert handler.runs == 1
         else:  # it was cancelled while the handler ran
             assert (again.error.code, runs, handler.runs) == ("outcome_unknown", 1, 1)
+
+    @pytest.mark.parametrize("name", ["pay", "look_up", "guarded_pay"])
+    @pytest.mark.parametrize("gap", [1, 2, 3])
+    async def test_also_when_it_comes_twice(
+        self, dispatcher: Make, call: Make, memory: Make, api: Any, name: str, gap: int
+    ) -> None:
+        """The second one waits for nothing; what the journal has done by then is taken back all the same."""
+
+        async def approve(call: Any) -> bool:
+            await asyncio.sleep(0)
+            return True
+
+        for after in range(30):
+            handler = Counting()
+            d = dispatcher(
+                **{name: handler}, journal=Recording(memory(), pause=4), hooks=api.Hooks(approve=approve), threads=1
+            )
+            task = asyncio.create_task(d.execute(call(name, key="a")))
+            for turns in (after, gap):
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                task.cancel()
+            await asyncio.wait({task})
+            again = await d.execute(call(name, key="a"))
+            if again.error is None:
+                assert again.output == "done" and handler.runs <= (2 if name == "look_up" else 1)
+            else:
+                assert (again.error.code, handler.runs, name == "look_up") == ("outcome_unknown", 1, False)
+
+    @pytest.mark.parametrize("inner", ["waits", "runs"])
+    async def test_a_handler_that_waits_for_another_call_has_begun(
+        self, dispatcher: Make, call: Make, memory: Make, inner: str
+    ) -> None:
+        """Whether the inner handler began, and what it comes to, says nothing about the outer one."""
+        go, begun, runs = threading.Event(), threading.Event(), list[str]()
+
+        def look_up(args: Any, call: Any) -> str:
+            begun.set()
+            assert go.wait(10)
+            return f"looked up {args.key}"
+
+        async def pay(args: Any, outer: Any) -> str:
+            runs.append(args.key)
+            await d.execute(call("look_up", key="inner", call_id="inner"))
+            return "paid"
+
+        d = dispatcher(look_up=look_up, pay=pay, threads=1, journal=memory())
+        if inner == "waits":
+            blocking = asyncio.create_task(d.execute(call("look_up", key="first", call_id="first")))
+            assert await asyncio.to_thread(begun.wait, 10)
+        task = asyncio.create_task(d.execute(call("pay", key="a")))
+        if inner == "runs":
+            assert await asyncio.to_thread(begun.wait, 10)
+        else:
+            while d.busy_threads < 2:
+                await asyncio.sleep(0.001)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        go.set()
+        if inner == "waits":
+            await blocking
+        assert (await d.execute(call("pay", key="a"))).error.code == "outcome_unknown"
+        assert (await d.execute(call("look_up", key="inner", call_id="inner"))).output == "looked up inner"
+        assert runs == ["a"]
+
+    @pytest.mark.parametrize("end", ["cancelled", "not kept"])
+    async def test_nobody_runs_a_call_whose_thread_is_still_at_it(
+        self, dispatcher: Make, call: Make, memory: Make, api: Any, end: str
+    ) -> None:
+        """Its time was over, and then the call was given up without a result: the thread still has it."""
+        go, asked = threading.Event(), asyncio.Event()
+        runs: list[str] = []
+
+        def quick_pay(args: Any, call: Any) -> str:
+            runs.append(args.key)
+            assert go.wait(10)
+            return "paid after all"
+
+        async def reconcile(call: Any) -> Any:
+            asked.set()
+            if end == "cancelled":
+                await asyncio.sleep(10)
+            return api.NotDone()
+
+        journal = Recording(memory())
+        d = dispatcher(quick_pay=quick_pay, journal=journal, hooks=api.Hooks(reconcile=reconcile))
+        journal.failing = {"finish"} if end == "not kept" else set()
+        task = asyncio.create_task(d.execute(call("quick_pay", key="a")))
+        await asked.wait()
+        if end == "cancelled":
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        else:
+            assert (await task).error.code == "journal_unavailable"
+        journal.failing = set()
+        again = asyncio.create_task(d.execute(call("quick_pay", key="a")))
+        await asyncio.sleep(0.02)
+        assert runs == ["a"]
+        go.set()
+        result = await again
+        assert (result.output, result.replayed, runs) == ("paid after all", True, ["a"])
+
+    def test_a_loop_that_is_closed_in_the_middle(self, dispatcher: Make, call: Make, memory: Make) -> None:
+        """Its calls are never gone on with, nor cancelled: they must not count as running for ever."""
+        runs: list[str] = []
+
+        async def pay(args: Any, call: Any) -> None:
+            runs.append(args.key)
+            await asyncio.get_running_loop().create_future()
+
+        d = dispatcher(pay=pay, journal=memory())
+        loop = asyncio.new_event_loop()
+        task = loop.create_task(d.execute(call("pay", key="a")))
+        while not runs:
+            loop.run_until_complete(asyncio.sleep(0))
+        task._log_destroy_pending = False  # type: ignore[attr-defined]
+        loop.close()
+        del task
+        gc.collect()
+        assert d.execute_sync(call("pay", key="a")).error.code == "outcome_unknown"
+        assert runs == ["a"]
 
     async def test_a_handler_that_outlives_its_call_is_remembered(
         self, dispatcher: Make, call: Make, memory: Make, runtime: Any, monkeypatch: Any

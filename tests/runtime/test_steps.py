@@ -313,36 +313,6 @@ class TestCancellation:
             await task
         assert (ended, client.stream.closed) == (["loop"], 1)
 
-    async def test_of_calls_that_run(self, steps: Any, dispatcher: Make, call: Make) -> None:
-        ended: list[str] = []
-
-        async def look_up(args: Any, call: Any) -> None:
-            try:
-                await asyncio.sleep(10)
-            finally:
-                ended.append(args.key)
-
-        def loop(d: Any, client: Any) -> Generator[Any, Any, Any]:
-            yield steps.Execute([call("look_up", key=key) for key in "ab"])
-
-        task = asyncio.create_task(steps.asynchronous(loop)(dispatcher(look_up=look_up), AsyncClient()))
-        await asyncio.sleep(0.01)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert sorted(ended) == ["a", "b"]
-
-
-def test_callbacks_may_be_plain_or_async(steps: Any, dispatcher: Make) -> None:
-    async def later(word: str) -> str:
-        await asyncio.sleep(0)
-        return word.upper()
-
-    def loop(d: Any, client: Any) -> Generator[Any, Any, Any]:
-        return [(yield steps.Ask(later, ("a",))), (yield steps.Ask(str.upper, ("b",)))]
-
-    assert asyncio.run(steps.asynchronous(loop)(dispatcher(), AsyncClient())) == ["A", "B"]
-
     @pytest.mark.parametrize("moment", ["opens", "reads"])
     async def test_a_thread_that_still_uses_a_stream_closes_it(
         self, steps: Any, dispatcher: Make, moment: str, caplog: Any
@@ -350,7 +320,7 @@ def test_callbacks_may_be_plain_or_async(steps: Any, dispatcher: Make) -> None:
         """A thread cannot be stopped, and a generator not be closed while it runs; nobody waits for either."""
         busy, go_on, closed = threading.Event(), threading.Event(), threading.Event()
 
-        def events() -> Iterator[str]:
+        def events() -> Generator[str]:
             try:
                 if moment == "reads":
                     busy.set()
@@ -389,3 +359,33 @@ def test_callbacks_may_be_plain_or_async(steps: Any, dispatcher: Make) -> None:
         go_on.set()
         assert await asyncio.to_thread(closed.wait, 10)
         assert caplog.text == ""
+
+    async def test_of_calls_that_run(self, steps: Any, dispatcher: Make, call: Make) -> None:
+        ended: list[str] = []
+
+        async def look_up(args: Any, call: Any) -> None:
+            try:
+                await asyncio.sleep(10)
+            finally:
+                ended.append(args.key)
+
+        def loop(d: Any, client: Any) -> Generator[Any, Any, Any]:
+            yield steps.Execute([call("look_up", key=key) for key in "ab"])
+
+        task = asyncio.create_task(steps.asynchronous(loop)(dispatcher(look_up=look_up), AsyncClient()))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert sorted(ended) == ["a", "b"]
+
+
+def test_callbacks_may_be_plain_or_async(steps: Any, dispatcher: Make) -> None:
+    async def later(word: str) -> str:
+        await asyncio.sleep(0)
+        return word.upper()
+
+    def loop(d: Any, client: Any) -> Generator[Any, Any, Any]:
+        return [(yield steps.Ask(later, ("a",))), (yield steps.Ask(str.upper, ("b",)))]
+
+    assert asyncio.run(steps.asynchronous(loop)(dispatcher(), AsyncClient())) == ["A", "B"]

@@ -196,7 +196,11 @@ class TestNamesOfProperties:
         assert lowered.read_back == {
             "table": {"properties": {"filter_id_": ["filter[id]", None], "top_": ["$top", None]}}
         }
-        assert lowered.diagnostics == ()
+        assert set(codes(lowered.diagnostics)) == {"respelled"}
+        assert found(lowered.diagnostics, "respelled") == [
+            "/parameters/properties/filter[id]",
+            "/parameters/properties/$top",
+        ]
 
     def test_also_in_strict_mode(self, target: str) -> None:
         lowered = lower(target, make_tool(self.ODD, strict=True))
@@ -258,22 +262,14 @@ class TestRoots:
         }
 
 
-class TestDeferred:
-    def test_a_deferred_tool_brings_the_tool_that_finds_it(self) -> None:
-        tools = [make_tool(name="often"), make_tool(name="seldom", defer_loading=True)]
-        payloads, problems = lower_all(tools, ["anthropic"])
-        entries = payloads["anthropic"].entries
-        assert [(entry["name"], entry.get("defer_loading")) for entry in entries] == [
-            ("often", None),
-            ("seldom", True),
-            ("tool_search_tool_bm25", None),
-        ]
-        JUDGES["anthropic"](entries)
-        assert problems == []
-
-    def test_else_there_is_none(self) -> None:
-        payloads, _ = lower_all([make_tool()], ["anthropic"])
-        assert len(payloads["anthropic"].entries) == 1
+def test_a_deferred_tool_is_registered_like_any_other() -> None:
+    payloads, problems = lower_all(
+        [make_tool(name="often"), make_tool(name="seldom", defer_loading=True)], ["anthropic"]
+    )
+    entries = payloads["anthropic"].entries
+    assert [(entry["name"], "defer_loading" in entry) for entry in entries] == [("often", False), ("seldom", False)]
+    JUDGES["anthropic"](entries)
+    assert codes(problems) == ["loss"]
 
 
 WITH_EXAMPLES: dict[str, Any] = {
@@ -289,7 +285,7 @@ class TestExamples:
         assert "examples" not in lowered.entry["input_schema"]
         gate = jsonschema_rs.Draft202012Validator(lowered.entry["input_schema"])
         assert all(map(gate.is_valid, lowered.entry["input_examples"]))
-        assert lowered.diagnostics == ()
+        assert codes(lowered.diagnostics) == ["respelled"]
 
     @pytest.mark.parametrize("examples", [[{"a": 1}], [{"a": "x"}, {}], ["x"], []])
     def test_a_wrong_one_would_fail_the_request(self, examples: list[Any]) -> None:
@@ -373,7 +369,6 @@ class TestPackage:
 
     SPECS: ClassVar = (
         {"name": "often", "description": "x", "parameters": TestNamesOfProperties.ODD},
-        {"name": "seldom", "description": "x", "parameters": {"type": "object"}, "x-toolgen": {"defer_loading": True}},
         {"name": "tree", "description": "x", "parameters": closed([], **{"a b": TEXT, "parent": {"$ref": "#"}})},
     )
 
@@ -387,9 +382,3 @@ class TestPackage:
             assert args.model_dump(by_alias=True, exclude_unset=True) == {"a b": "z", "parent": inner}
         with pytest.raises(ValueError, match="filter"):
             d.tool("often").parse({"filter_id_": "7"}, "elsewhere")
-
-    def test_the_search_tool_goes_with_the_deferred_ones(self, package: BuildPackage) -> None:
-        d = package(self.SPECS, targets=["anthropic"]).dispatcher()
-        assert [entry["name"] for entry in d.payload("anthropic")][-1] == "tool_search_tool_bm25"
-        assert [entry["name"] for entry in d.only("often").payload("anthropic")] == ["often"]
-        assert [entry["name"] for entry in d.only("seldom").payload("anthropic")] == ["seldom", "tool_search_tool_bm25"]

@@ -141,8 +141,10 @@ def test_the_smaller_field_is_a_setting() -> None:
 
 def test_a_function_without_parameters() -> None:
     assert "parameters" not in lower("gemini", make_tool(), OPENAPI).entry
-    open_ended = lower("gemini", make_tool({"type": "object"}), OPENAPI).entry
-    assert open_ended["parameters"] == {"type": "OBJECT", "properties": {}}
+    assert "parameters" not in lower("gemini", make_tool({"type": "object"}), OPENAPI).entry
+    for said in ({"additionalProperties": True}, {"additionalProperties": {}}, {"patternProperties": {"^a": {}}}):
+        open_ended = lower("gemini", make_tool({"type": "object", **said}), OPENAPI).entry
+        assert open_ended["parameters"] == {"type": "OBJECT", "properties": {}}
     assert schema_of({"type": "object", "properties": {}}) == {"type": "object", "properties": {}}
 
 
@@ -277,7 +279,11 @@ def test_property_names_are_replaced_and_read_back() -> None:
     sent = lowered.entry["parametersJsonSchema"]
     assert list(sent["properties"]) == ["user_id_", "n2fa_", "user_id"]
     assert sent["required"] == ["user_id_"]
-    assert lowered.diagnostics == ()
+    assert [(problem.code, problem.pointer) for problem in lowered.diagnostics] == [
+        ("respelled", "/parameters/properties/user-id"),
+        ("respelled", "/parameters/properties/2fa"),
+        ("respelled", "/parameters/$defs/Code/properties/$code"),
+    ]
     assert lowered.read_back["table"] == {
         "properties": {"user_id_": ["user-id", None], "n2fa_": ["2fa", {"$ref": "Code"}]},
         "$defs": {"Code": {"properties": {"code_": ["$code", None]}}},

@@ -140,6 +140,25 @@ def test_the_older_format_of_cohere_is_flat() -> None:
     } <= set(found(lowered.diagnostics, "loss"))
 
 
+def test_the_flat_list_has_no_description_so_the_tool_tells_what_it_said() -> None:
+    groups = [{"required": ["title"]}, {"required": ["body"]}]
+    members = {"title": {"type": "string"}, "body": {"type": "string"}}
+    parameters = {"type": "object", "properties": members, "description": "What to write.", "anyOf": groups}
+    lowered = lower("oci_inference", make_tool(parameters), COHERE)
+    told = ["Finds an order.", "What to write.", 'One of these is required: "title" or "body".']
+    assert lowered.entry["description"].split("\n") == told
+    plain = {"type": "object", "properties": members, "additionalProperties": False}
+    assert lower("oci_inference", make_tool(plain), COHERE).entry["description"] == "Finds an order."
+
+
+def test_what_says_nothing_is_not_told_in_the_flat_list() -> None:
+    nothing = {"type": "object", "additionalProperties": True}
+    parameters = {"type": "object", "properties": {"a": nothing}, "additionalProperties": False}
+    lowered = lower("oci_inference", make_tool(parameters), COHERE)
+    assert lowered.entry["parameterDefinitions"] == {"a": {"type": "dict", "isRequired": False}}
+    assert lowered.diagnostics == ()
+
+
 @pytest.mark.parametrize(
     ("schema", "sent", "losses"),
     [

@@ -36,8 +36,12 @@ def test_an_empty_description_is_left_out(description: str | None) -> None:
 
 
 def test_a_tool_without_parameters() -> None:
-    """An object schema that says no more: left out, older servers would take it for anything."""
-    assert lower("openai_chat", make_tool({"type": "object"})).entry["function"]["parameters"] == {"type": "object"}
+    """An object schema that says no more: left out, older servers would take it for anything.
+
+    The list of properties is there even so, since schemas without one have been refused.
+    """
+    sent = lower("openai_chat", make_tool({"type": "object"})).entry["function"]["parameters"]
+    assert sent == {"type": "object", "properties": {}}
 
 
 @pytest.mark.parametrize("strict", [None, True])

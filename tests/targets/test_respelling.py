@@ -17,7 +17,7 @@ from templates.runtime.gate import Gate
 from templates.runtime.readback import ReadBack, mend, spell_back
 from tests.conftest import BuildPackage
 from tests.targets.round_trip import spelled
-from tests.targets.support import codes, make_tool
+from tests.targets.support import codes, found, make_tool
 
 RULE = NameRule("A-Za-z", "A-Za-z_", 20, Evidence.DOCUMENTED, "test")
 S = {"type": "string"}
@@ -98,7 +98,8 @@ def test_values_are_listed_as_text_where_text_can_mean_nothing_else() -> None:
     assert out["properties"]["n"] == {"type": "string", "enum": ["1", "0.5", "2"]}
     assert spell_back({"n": "0.5"}, table) == {"n": 0.5}
     assert spell_back({"n": "3"}, table) == {"n": "3"}
-    assert codes(notes.diagnostics) == []
+    assert found(notes.diagnostics, "respelled") == ["/parameters/properties/n/enum"]
+    assert codes(notes.diagnostics) == ["respelled"]
     union = {"anyOf": [{"type": "integer", "enum": [1]}, S]}
     out, table, notes = respell({**CLOSED, "properties": {"n": union}}, values_as_text=True)
     assert out["properties"]["n"]["anyOf"][0] == {"type": "integer", "description": "enum: [1]"}

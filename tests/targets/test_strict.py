@@ -164,6 +164,9 @@ def test_what_becomes_of_a_schema(schema: dict[str, Any], strict: dict[str, Any]
         ({}, [""]),
         ({"description": "anything"}, [""]),
         ({"type": "object"}, [""]),
+        ({"type": "object", "properties": {}}, [""]),
+        ({"type": "object", "properties": {}, "minProperties": 1}, [""]),
+        ({"type": "array", "items": {"type": ["object", "null"], "properties": {}}}, ["/items"]),
         ({"type": "object", "additionalProperties": True}, [""]),
         ({"type": "object", "additionalProperties": S}, [""]),
         ({"type": "object", "properties": {"a": S}, "additionalProperties": True}, ["/additionalProperties"]),
@@ -336,6 +339,14 @@ def test_a_tool_without_arguments(schema: dict[str, Any]) -> None:
     assert codes(result.diagnostics) == ["loss"]
 
 
+@pytest.mark.parametrize(
+    "rule", [{"minProperties": 1}, {"propertyNames": {"pattern": "^x"}}, {"dependentRequired": {"a": ["b"]}}]
+)
+def test_arguments_that_are_free_are_not_closed(rule: dict[str, Any]) -> None:
+    result = rewrite({"type": "object", **rule})
+    assert found(result.diagnostics, "strict-impossible") == ["/parameters"]
+
+
 def test_groups_of_required_members_at_the_root() -> None:
     schema = closed(id=S) | {
         "properties": {"id": S, "title": S, "body": S},
@@ -445,7 +456,7 @@ def objects(draw: st.DrawFn, inner: st.SearchStrategy[Any]) -> tuple[dict[str, A
             value[name] = one
     if draw(st.booleans()) or required:
         schema["required"] = required
-    if draw(st.booleans()):
+    if draw(st.booleans()) or not names:  # one that declares nothing and is open is free-form
         schema["additionalProperties"] = False
     if draw(st.booleans()) and len(names) > 1 and "additionalProperties" not in schema:
         schema = split(schema, names[: len(names) // 2])

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..calls import Call, Result, fingerprint
+from ..calls import Call, Result, key_of_calls
 from ..output import encode
-from ..sdk import get
+from ..sdk import get, get_either
 from ..values import is_array, is_object
 
 TARGET = "oci_agents"
@@ -47,7 +47,7 @@ class Action:
 
 def required_actions(chat_result: Any) -> list[Any]:
     """All actions that the agent waits for, as they came. No list and an empty list both mean that it has finished."""
-    return list(_field(chat_result, "required_actions") or ())
+    return list(get_either(chat_result, "required_actions") or ())
 
 
 def read_calls(
@@ -65,7 +65,7 @@ def read_calls(
     calls: list[Call] = []
     for action in required_actions(chat_result):
         if kind_of(action) == FUNCTION_CALL:
-            function = _field(action, "function_call")
+            function = get_either(action, "function_call")
             calls.append(
                 Call(
                     name=str(get(function, "name", "")),
@@ -84,33 +84,16 @@ def turn_of(chat_result: Any) -> str:
     """A turn id for the journal, from the actions that wait together.
 
     Neither the chat result nor its message has an id. The set of pending actions is the one thing that comes again when
-    the same answer is delivered again, in whatever order and to whatever process. Names and arguments belong to it,
-    because nothing promises that a session uses an action's id only once.
+    the same answer is delivered again.
     """
-    parts: list[tuple[str, str, str]] = []
-    for action in required_actions(chat_result):
-        function = _field(action, "function_call")
-        parts.append(
-            (
-                action_id_of(action),
-                str(get(function, "name", "")),
-                _text(get(function, "arguments")),
-            )
-        )
-    return fingerprint(part for action in sorted(parts) for part in action)[:32]
-
-
-def _text(arguments: Any) -> str:
-    if isinstance(arguments, str):
-        return arguments
-    try:
-        return json.dumps(arguments, sort_keys=True)
-    except (
-        TypeError,
-        ValueError,
-        RecursionError,
-    ):  # the dispatcher will refuse them; here the id has to do
-        return ""
+    functions = [
+        (action_id_of(action), get_either(action, "function_call"))
+        for action in required_actions(chat_result)
+    ]
+    return key_of_calls(
+        (action_id, str(get(function, "name", "")), get(function, "arguments"))
+        for action_id, function in functions
+    )
 
 
 def other_actions(chat_result: Any) -> list[Action]:
@@ -130,15 +113,15 @@ def other_actions(chat_result: Any) -> list[Action]:
 
 def kind_of(action: Any) -> str:
     """The type of a required action; one without a type that has a function call is taken for what it plainly is."""
-    kind = _field(action, "required_action_type")
-    if kind is None and _field(action, "function_call") is not None:
+    kind = get_either(action, "required_action_type")
+    if kind is None and get_either(action, "function_call") is not None:
         return FUNCTION_CALL
     return str(kind or "")
 
 
 def action_id_of(action: Any) -> str:
     """The id that the answer to a required action has to carry."""
-    return str(_field(action, "action_id") or "")
+    return str(get_either(action, "action_id") or "")
 
 
 def write_results(results: Iterable[Result]) -> list[dict[str, Any]]:
@@ -277,12 +260,3 @@ def _decoded(keyword: str, text: str) -> Any:
         or (keyword == "type" and is_array(value))
     )
     return value if fits else text
-
-
-def _field(value: Any, name: str) -> Any:
-    """A member by its name in the SDK, or by the spelling that it has on the wire."""
-    found = get(value, name)
-    if found is not None:
-        return found
-    first, *rest = name.split("_")
-    return get(value, first + "".join(word.capitalize() for word in rest))

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..calls import Call, Result
+from ..calls import Call, Result, call_ids, name_in_history, without_repeats
 from ..content import Image
+from ..errors import TurnFailed
 from ..output import encode
 from ..sdk import get, to_wire
 from ..values import is_array, is_object
@@ -34,24 +35,48 @@ _HOSTED = frozenset(
 
 
 def read_calls(
-    response: Any, *, session_id: str = "", context: Any = None
+    response: Any, *, session_id: str = "", turn_id: str = "", context: Any = None
 ) -> list[Call]:
-    """The function calls of a response, in order. A response that is not complete has none that may run."""
+    """The function calls of a response, in order. A response that is not complete has none that may run.
+
+    `turn_id` is what the journal knows the response by; its own id where it is empty.
+    """
     return (
-        _calls(response, session_id, context)
-        if get(response, "status", "completed") == "completed"
+        _calls(response, session_id, turn_id, context)
+        if status(response) == "completed"
         else []
     )
 
 
 def read_cut_off(
-    response: Any, *, session_id: str = "", context: Any = None
+    response: Any, *, session_id: str = "", turn_id: str = "", context: Any = None
 ) -> list[Call]:
     """The function calls of a response that was cut off. None may run: the arguments of the last one may end early."""
     return (
-        _calls(response, session_id, context)
-        if get(response, "status", "completed") == "incomplete"
-        else []
+        _calls(response, session_id, turn_id, context) if is_cut_off(response) else []
+    )
+
+
+def status(response: Any) -> str:
+    """The API's word for how the response stands."""
+    return str(get(response, "status", "completed"))
+
+
+def is_cut_off(response: Any) -> bool:
+    """Whether the response was cut off."""
+    return status(response) == "incomplete"
+
+
+def failure(response: Any) -> TurnFailed | None:
+    """Why a response that was not cut off is no answer."""
+    if status(response) == "completed":
+        return None
+    error = get(response, "error")
+    return TurnFailed(
+        status(response),
+        str(get(error, "code", "")),
+        str(get(error, "message", "")),
+        response,
     )
 
 
@@ -86,23 +111,38 @@ def _answered(output: Any) -> list[Any]:
     ]
 
 
-def _calls(response: Any, session_id: str, context: Any) -> list[Call]:
-    output = get(response, "output", ())
-    answered = _answered(output)
-    turn_id = str(get(response, "id", ""))
+def _calls(response: Any, session_id: str, turn_id: str, context: Any) -> list[Call]:
+    items = _function_calls(get(response, "output", ()))
+    turn_id = turn_id or str(get(response, "id", ""))
     return [
         Call(
             name=_name(item),
             arguments=get(item, "arguments"),
-            call_id=str(get(item, "call_id", "")),
+            call_id=call_id,
             turn_id=turn_id,
             session_id=session_id,
             target=TARGET,
             context=context,
         )
-        for item in output
-        if get(item, "type") == "function_call" and get(item, "call_id") not in answered
+        for item, call_id in zip(items, _ids(items, turn_id), strict=True)
     ]
+
+
+def _function_calls(output: Any) -> list[Any]:
+    answered = _answered(output)
+    return without_repeats(
+        [
+            item
+            for item in output
+            if get(item, "type") == "function_call"
+            and get(item, "call_id") not in answered
+        ],
+        lambda item: (get(item, "call_id"), _name(item), get(item, "arguments")),
+    )
+
+
+def _ids(items: Sequence[Any], turn_id: str) -> list[str]:
+    return call_ids([get(item, "call_id") for item in items], turn_id)
 
 
 def _name(item: Any) -> str:
@@ -152,14 +192,24 @@ def _output(result: Result) -> str | list[dict[str, Any]]:
     return result.output
 
 
-def replay(output: Sequence[Any]) -> list[dict[str, Any]]:
+def replay(output: Sequence[Any], *, turn_id: str = "") -> list[dict[str, Any]]:
     """All output items of a response as input items, reasoning included, without the fields an input may not have.
 
-    Fields that are null are left out: some of them may not be null in an input.
+    Fields that are null are left out: some of them may not be null in an input. `turn_id`, the response's id, is needed
+    where calls may lack their `call_id`: the ids that the results will name follow from it.
     """
     items: list[dict[str, Any]] = []
+    calls = _function_calls(output)
+    ids = dict(zip(map(id, calls), _ids(calls, turn_id), strict=True))
+    answered = _answered(output)
     for item in output:
         wire = _input(dict(to_wire(item)))
+        if wire.get("type") == "function_call":
+            wire["name"] = name_in_history(str(wire.get("name", "")))
+            if id(item) in ids:
+                wire["call_id"] = ids[id(item)]
+            elif wire.get("call_id") not in answered:
+                continue  # one that came twice
         if is_array(content := wire.get("content")):
             wire["content"] = [
                 _input(part) if is_object(part) else part for part in content
@@ -188,3 +238,28 @@ def text_of(response: Any) -> str:
         for part in get(item, "content", ())
         if get(part, "type") in ("output_text", "refusal")
     )
+
+
+class Gathering:
+    """The events of one stream: its last one holds the response that an unstreamed request would have given."""
+
+    def __init__(self) -> None:
+        self._response: Any = None
+
+    def add(self, event: Any, /) -> bool:
+        """Takes an event. True for the last one. Raises `TurnFailed` for an error that comes as an event."""
+        kind = get(event, "type")
+        if kind == "error":
+            raise TurnFailed(
+                "failed",
+                str(get(event, "code", "")),
+                str(get(event, "message", "")),
+                event,
+            )
+        if kind in ("response.completed", "response.incomplete", "response.failed"):
+            self._response = get(event, "response")
+        return self._response is not None
+
+    def response(self) -> Any:
+        """The response; None while it has not come."""
+        return self._response

@@ -8,6 +8,7 @@ are performed and go back together in the next chat request of the same session.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 import logging
@@ -32,6 +33,7 @@ from ..adapters.oci_agents import (
 from ..calls import Result
 from ..dispatcher import Dispatcher
 from ..errors import StepLimit, TurnFailed, UnhandledAction
+from ..resumption import Answer, Notes
 from ..sdk import get
 from ..steps import (
     END,
@@ -41,11 +43,10 @@ from ..steps import (
     Next,
     Sleep,
     Steps,
-    Submitted,
     asynchronous,
     synchronous,
 )
-from ..turn import OnEvent, Turn, run_calls
+from ..turn import OnEvent, Turn, note_submitted, run_calls
 from ..values import is_object
 
 log = logging.getLogger(__name__)
@@ -69,6 +70,7 @@ def converse(
     agent_endpoint_id: str,
     input: str,
     session_id: str = "",
+    turn_key: str = "",
     context: Any = None,
     stream: bool = False,
     follow_up_message: FollowUp = "repeat",
@@ -89,6 +91,8 @@ def converse(
         agent_endpoint_id: OCID of the agent's endpoint.
         input: the user's message.
         session_id: the OCI session to go on with; without one a session is created. `turn.session_id` names it.
+        turn_key: your own key of the turn, such as the id of the user's message. With it, and a journal that outlives
+            the process, a run that ended anyhow is repeated with the same arguments: it goes on where that one was.
         context: handed to the handlers as `call.context`.
         stream: whether answers are streamed; `on_event` then sees every event of the SDK's event client.
         follow_up_message: the user's message beside results. The service's own page repeats it, so that is the default;
@@ -104,9 +108,12 @@ def converse(
         details: any further field of `ChatDetails`, sent with every request.
 
     Returns:
-        The turn; `raw` is the last chat result.
+        The turn; `raw` is the last chat result. `calls` are the results of this run.
 
     Raises:
+        AnswerLost: an earlier run with this `turn_key` ended after its request went out and before the answer was kept.
+            The service cannot be asked for it again.
+        LoopError: `turn_key` was used for another turn.
         StepLimit: the agent still waits for actions after `max_steps` requests.
         TurnFailed: an answer is no chat result, or its stream broke off too often.
         UnhandledAction: the agent waits for an approval and there is no `on_action`, or for an action of a type that is
@@ -125,18 +132,11 @@ def converse(
         raise ValueError(
             f"follow_up_message is one of {', '.join(beside_results)}, not {follow_up_message!r}"
         )
+    tools = dispatcher.journalled()
     created = not session_id
     if created:
-        models = _models()
-        session = yield Invoke(
-            client.create_session,
-            {
-                "create_session_details": models.CreateSessionDetails(),
-                "agent_endpoint_id": agent_endpoint_id,
-            },
-        )
-        session_id = str(session.data.id)
-    tools = dispatcher.journalled()
+        session_id = yield from _session(tools, client, agent_endpoint_id, turn_key)
+    notes = Notes(tools, session_id, turn_key, (input,)) if turn_key else None
     turn = Turn("", session_id=session_id)
     performed: list[dict[str, Any]] = []
     results: list[Result] = []
@@ -150,20 +150,22 @@ def converse(
                 session_id=session_id,
                 user_message=message,
             )
-            chat_result = yield from _chat(
-                client, agent_endpoint_id, body, performed, retries, on_event
+            request = functools.partial(
+                _chat, client, agent_endpoint_id, body, performed, retries, on_event
             )
+            answer = yield from _answer(notes, turn.steps, request)
             if results:
-                yield Submitted(results, tools)
-            turn.raw, turn.text = chat_result, text_of(chat_result)
-            if not required_actions(chat_result):
-                break
-            performed, results = yield from _perform(
-                tools, turn, max_steps, context, on_event, on_action
-            )
-            turn.calls += results
+                yield from note_submitted(results, tools)
+            turn.raw, turn.text = answer.value, text_of(answer.value)
+            if not (answer.again and (yield from _is_past(notes, turn.steps))):
+                if not required_actions(turn.raw):
+                    break
+                performed, results = yield from _perform(
+                    tools, turn, max_steps, context, on_event, on_action
+                )
+                turn.calls += results
             message = beside_results[follow_up_message]
-            if pause > 0:
+            if performed and pause > 0:
                 yield Sleep(pause)
     except Exception:
         if created and not keep_session:
@@ -176,6 +178,83 @@ def converse(
 
 run = asynchronous(converse)
 run_sync = synchronous(converse)
+
+
+def _session(
+    tools: Dispatcher, client: Any, agent_endpoint_id: str, turn_key: str
+) -> Steps[str]:
+    """The id of a new session, or of the one that an earlier run of this turn has created."""
+    request: dict[str, Any] = {
+        "create_session_details": _models().CreateSessionDetails(),
+        "agent_endpoint_id": agent_endpoint_id,
+    }
+
+    def create() -> Steps[str]:
+        session = yield Invoke(client.create_session, request)
+        return str(session.data.id)
+
+    if not turn_key:
+        return (yield from create())
+    notes = Notes(tools, agent_endpoint_id, turn_key, ())
+    request["opc_retry_token"] = notes.token("session")
+    # A session too many is not used and ends by itself.
+    made = yield from notes.answer(
+        "session", create, may_repeat=True, was_refused=lambda _: False
+    )
+    return str(made.value)
+
+
+def _answer(
+    notes: Notes | None, step: int, request: Callable[[str], Steps[Any]]
+) -> Steps[Answer]:
+    """What the agent says to a request; with notes it is kept before anything is done about it."""
+    if notes is None:
+        return Answer((yield from request("")), False)
+    name = _name(step)
+    answer = yield from notes.answer(
+        name,
+        lambda: request(notes.token(name)),
+        # Results that were taken are refused when they come again; a message would be taken as another one.
+        may_repeat=step > 1,
+        was_refused=_was_refused,
+        was_taken=_was_taken,
+        to_json=_plain,
+    )
+    if step > 1:
+        yield from notes.dealt_with(_name(step - 1))
+    return answer
+
+
+def _is_past(notes: Notes | None, step: int) -> Steps[bool]:
+    """Whether an earlier run has heard what the agent says next, so that its actions are performed."""
+    return notes is not None and (yield from notes.is_kept(_name(step + 1)))
+
+
+def _name(step: int) -> str:
+    return f"answer {step}"
+
+
+def _was_refused(error: BaseException) -> bool:
+    """Whether the service took nothing of a request."""
+    return 400 <= _status_of(error) < 500
+
+
+def _was_taken(error: BaseException) -> bool:
+    """Whether results were refused as ones that nobody waits for."""
+    return _status_of(error) in (400, 409)
+
+
+def _status_of(error: BaseException) -> int:
+    """The HTTP status of an error of the vendor's client; 0 for any other error."""
+    status = getattr(error, "status", None)
+    return status if isinstance(status, int) else 0
+
+
+def _plain(chat_result: Any) -> Any:
+    """A chat result as JSON values."""
+    if is_object(chat_result):
+        return chat_result
+    return importlib.import_module("oci.util").to_dict(chat_result)
 
 
 def _perform(
@@ -211,7 +290,7 @@ def _perform(
         answer = yield Ask(cast("OnAction", on_action), (action,))
         decisions.append(write_decision(action, _decision(answer)))
     results: list[Result] = (
-        (yield from run_calls(calls, on_event, tools)) if calls else []
+        (yield from run_calls(calls, on_event, tools, wait=True)) if calls else []
     )
     written, decided = iter(write_results(results)), iter(decisions)
     performed = [
@@ -237,6 +316,7 @@ def _chat(
     performed: list[dict[str, Any]],
     retries: int,
     on_event: OnEvent | None,
+    token: str,
 ) -> Steps[Any]:
     """One chat result, complete, streamed or not: the service decides which of the two an answer is."""
     if performed:
@@ -245,9 +325,9 @@ def _chat(
         "agent_endpoint_id": agent_endpoint_id,
         "chat_details": _models().ChatDetails(**body),
     }
-    if body["should_stream"]:
+    if token or body["should_stream"]:
         # The client repeats what gets no answer, with one token so that it has one effect; a stream is up to us.
-        request["opc_retry_token"] = uuid.uuid4().hex
+        request["opc_retry_token"] = token or uuid.uuid4().hex
     while True:
         answer: _Answer = yield Invoke(
             _send, {"chat": client.chat, "request": request}, stream=True

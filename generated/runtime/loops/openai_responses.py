@@ -10,42 +10,49 @@ The history is kept in one of three ways, chosen by what the caller gives:
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..adapters.openai_responses import (
     TARGET,
+    Gathering,
+    failure,
+    is_cut_off,
     read_actions,
     read_calls,
     read_cut_off,
     replay,
+    status,
     text_of,
     write_results,
 )
-from ..calls import Call, CallError, Result
+from ..conversation import MAX_STEPS, STREAM_ATTEMPTS, Api, items_of, respond, take_turn
 from ..dispatcher import Dispatcher
-from ..errors import LoopError, StepLimit, TurnFailed, UnhandledAction
-from ..sdk import connection_lost, get, to_wire
-from ..steps import (
-    END,
-    Ask,
-    Close,
-    Invoke,
-    Next,
-    Steps,
-    asynchronous,
-    synchronous,
-)
-from ..turn import OnEvent, Turn, note_submitted, run_calls
+from ..sdk import get
+from ..steps import Steps, asynchronous, synchronous
+from ..turn import OnEvent, Turn
 from ..values import is_object
 
-log = logging.getLogger(__name__)
 
-MAX_STEPS = 20
+def _replay(response: Any, /, *, turn_id: str) -> list[Any]:
+    turn_id = turn_id or str(get(response, "id", ""))
+    return replay(get(response, "output", ()), turn_id=turn_id)
 
-STREAM_ATTEMPTS = 3
-"""How often a response is asked for whose stream breaks off. Nothing of it has run, so asking again is safe."""
+
+API = Api(
+    status=status,
+    text_of=text_of,
+    read_calls=read_calls,
+    is_cut_off=is_cut_off,
+    read_cut_off=read_cut_off,
+    replay=_replay,
+    write_results=lambda results, response, answers: [
+        *write_results(results, response),
+        *answers,
+    ],
+    failure=failure,
+    read_actions=read_actions,
+)
 
 
 def converse(
@@ -57,6 +64,7 @@ def converse(
     input: str | Sequence[Any],
     context: Any = None,
     session_id: str = "",
+    turn_key: str = "",
     previous_response_id: str | None = None,
     conversation: Any = None,
     chain: bool = False,
@@ -78,6 +86,8 @@ def converse(
         context: handed to the handlers as `call.context`.
         session_id: the caller's own key of the conversation; needed when the dispatcher has a journal, unless
             `conversation` names one.
+        turn_key: your own key of the turn, such as the id of the user's message. With it, and a journal that outlives
+            the process, a run that ended anyhow is repeated with the same arguments: it goes on where that one was.
         previous_response_id: continues a chain of responses kept by the service.
         conversation: id of a conversation kept by the service, or the conversation.
         chain: begins a chain: the service keeps the history from the first response on.
@@ -98,6 +108,7 @@ def converse(
         TurnFailed: the response failed or was cancelled, or its stream ended early.
         UnhandledAction: an item needs an answer, and `on_action` is missing or answered None. No call of it ran.
         ResultsNotStored: the journal failed; nothing was submitted.
+        AnswerLost: an earlier run with this `turn_key` and `conversation` had a response that was not kept.
         LoopError: another worker runs a call of the same response; nothing was submitted.
         ValueError: `previous_response_id` or `chain` together with `conversation`, or a journal and no session id.
         Whatever the client raises.
@@ -105,100 +116,58 @@ def converse(
     chain = chain or previous_response_id is not None
     if chain and conversation is not None:
         raise ValueError("previous_response_id and conversation exclude each other")
-    kept_by_service = chain or conversation is not None
-    new: list[Any] = (
-        [{"role": "user", "content": input}]
-        if isinstance(input, str)
-        else [to_wire(item) for item in input]
-    )
-    history: list[Any] = []
     request.update(model=model, tools=[*dispatcher.payload(TARGET), *tools])
     if conversation is not None:
         request["conversation"] = conversation
+    if stream:
+        request["stream"] = True
     include: list[str] = list(request.get("include") or ())
     if request.get("store") is False and "reasoning.encrypted_content" not in include:
         # Without storage the service cannot look reasoning up, so it has to travel with the history.
         request["include"] = [*include, "reasoning.encrypted_content"]
-    session_id = session_id or str(get(conversation, "id", conversation or ""))
-    if dispatcher.journal is not None and not session_id:
-        raise ValueError(
-            "with a journal, give session_id: your own key of the conversation"
-        )
     # A conversation keeps what it was sent, perhaps also of a response whose stream broke off: nothing is sent twice.
     attempts = STREAM_ATTEMPTS if conversation is None else 1
-    turn = Turn("", history=history)
-    results: list[Result] = []
-    while True:
-        turn.steps += 1
-        if not kept_by_service:
-            history += new
-        body = dict(request, input=new if kept_by_service else list(history))
-        if chain and previous_response_id is not None:
-            body["previous_response_id"] = previous_response_id
-        choice = tool_choice if turn.steps == 1 else _unforced(tool_choice)
+
+    def ask(items: list[Any], first: bool) -> Steps[Any]:
+        body = dict(request, input=items)
+        choice = tool_choice if first else _unforced(tool_choice)
         if choice is not None:
             body["tool_choice"] = choice
-        response = yield from _respond(client, body, stream, attempts, on_event)
-        if results:
-            yield from note_submitted(results)
-        turn.raw, turn.status = response, str(get(response, "status", "completed"))
-        turn.text = text_of(response)
-        previous_response_id = get(response, "id")
-        if turn.status == "incomplete":
-            lost = [
-                _cut_off(call)
-                for call in read_cut_off(
-                    response, session_id=session_id, context=context
-                )
-            ]
-            turn.calls += lost
-            if (
-                kept_by_service
-            ):  # the service has the calls, and will want to see them answered
-                history += write_results(lost, response)
-            return turn
-        if turn.status != "completed":
-            error = get(response, "error")
-            raise TurnFailed(
-                turn.status,
-                str(get(error, "code", "")),
-                str(get(error, "message", "")),
-                response,
+        return (
+            yield from respond(
+                client.responses.create,
+                body,
+                Gathering if stream else None,
+                on_event,
+                attempts,
             )
-        if not kept_by_service:
-            history += replay(get(response, "output", ()))
-        calls = read_calls(response, session_id=session_id, context=context)
-        actions = read_actions(response)
-        if not calls and not actions:
-            return turn
-        if turn.steps >= max_steps:
-            raise StepLimit(turn.steps, calls, response)
-        answers: list[Any] = []
-        for action in actions:
-            answer = None if on_action is None else (yield Ask(on_action, (action,)))
-            if answer is None:
-                raise UnhandledAction(str(get(action, "type", "")), action, response)
-            answers.append(to_wire(answer))
-        results = yield from run_calls(calls, on_event)
-        for result in results:
-            if result.error is not None and result.error.code == "in_progress":
-                raise LoopError(
-                    f"another worker answers this response: it runs {result.name}",
-                    response,
-                )
-        turn.calls += results
-        new = [*write_results(results, response), *answers]
+        )
+
+    def heard(response: Any) -> None:
+        if chain:
+            request["previous_response_id"] = get(response, "id")
+
+    if previous_response_id is not None:
+        request["previous_response_id"] = previous_response_id
+    return take_turn(
+        API,
+        dispatcher,
+        ask,
+        items_of(input),
+        session_id=session_id or str(get(conversation, "id", conversation or "")),
+        context=context,
+        max_steps=max_steps,
+        on_event=on_event,
+        on_action=on_action,
+        kept_by_service=chain or conversation is not None,
+        turn_key=turn_key,
+        may_repeat=conversation is None,
+        heard=heard,
+    )
 
 
 run = asynchronous(converse)
 run_sync = synchronous(converse)
-
-
-def _cut_off(call: Call) -> Result:
-    return Result(
-        call,
-        error=CallError("cut_off", "The answer was cut off, so this call was not run."),
-    )
 
 
 def _unforced(tool_choice: Any) -> Any:
@@ -206,57 +175,3 @@ def _unforced(tool_choice: Any) -> Any:
     if is_object(tool_choice) and tool_choice.get("type") == "allowed_tools":
         return dict(tool_choice, mode="auto")
     return tool_choice if tool_choice in ("auto", "none") else None
-
-
-def _respond(
-    client: Any,
-    body: dict[str, Any],
-    stream: bool,
-    attempts: int,
-    on_event: OnEvent | None,
-) -> Steps[Any]:
-    """One response, complete, streamed or not."""
-    if not stream:
-        return (yield Invoke(client.responses.create, body))
-    while True:
-        attempts -= 1
-        events = yield Invoke(
-            client.responses.create, dict(body, stream=True), stream=True
-        )
-        response: Any = None
-        failure: Exception = TurnFailed(
-            "failed",
-            "stream_ended",
-            "the stream ended before the response was complete",
-        )
-        while response is None:
-            try:
-                event = yield Next(events)
-            except Exception as error:
-                if not connection_lost(error):
-                    raise
-                failure = error
-                break
-            if event is END:
-                break
-            if on_event is not None:
-                yield Ask(on_event, (event,))
-            kind = get(event, "type")
-            if kind in ("response.completed", "response.incomplete", "response.failed"):
-                response = get(event, "response")
-            elif kind == "error":
-                raise TurnFailed(
-                    "failed",
-                    str(get(event, "code", "")),
-                    str(get(event, "message", "")),
-                    event,
-                )
-        yield Close(events)
-        if response is not None:
-            return response
-        if not attempts:
-            raise failure
-        log.warning(
-            "the stream of a response broke off (%s); it is asked for again",
-            type(failure).__name__,
-        )
