@@ -67,8 +67,8 @@ def explain(tool: str, specs: tuple[Path, ...], targets: tuple[str, ...], form: 
 
     project = find_project(specs, None, None, targets, False)
     report = Report()
-    found = _find(tool, _catalog(project.specs, report), project.targets, report)
     try:
+        found = _find(tool, _catalog(project.specs, report), project.targets, report)
         explained = [_lower(found, target, project) for target in _targets(found, project.targets, bool(targets))]
     except PluginError as error:
         raise Trouble(str(error)) from error
@@ -314,6 +314,7 @@ def _targets(tool: Tool, ids: Sequence[str], asked: bool) -> list[Target]:
 
 def _lower(tool: Tool, target: Target, project: Any) -> Explained:
     from codegen.pipeline import lowering_options
+    from codegen.targets import lower_tool
 
-    lowered = target.lower(tool, lowering_options(project, explain=True))
+    lowered = lower_tool(target, tool, lowering_options(project, explain=True))
     return Explained(target, lowered, tool.exposed_description(target.id))

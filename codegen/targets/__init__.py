@@ -15,7 +15,7 @@ from codegen.targets.interface import (
     TargetOptionError,
     TargetOptions,
 )
-from codegen.targets.lowering import lower_catalog
+from codegen.targets.lowering import lower_catalog, lower_tool
 from codegen.targets.registry import BUILT_IN, GROUP, PluginError, registry
 from codegen.targets.toolsets import resolve_toolsets
 
@@ -31,6 +31,7 @@ __all__ = [
     "TargetOptionError",
     "TargetOptions",
     "lower_catalog",
+    "lower_tool",
     "registry",
     "resolve_toolsets",
 ]

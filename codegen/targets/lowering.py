@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+import json
+import traceback
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 from codegen.diagnostics import Diagnostic, Severity
 from codegen.specs.tool import Catalog, Tool
 from codegen.targets.interface import Lowered, Payload, Target, TargetOptions
-from codegen.targets.registry import PluginError, registry
+from codegen.targets.registry import BUILT_IN, PluginError, brought_by, registry
 
 
 def lower_catalog(
@@ -37,6 +41,36 @@ def lower_catalog(
         ]
 
 
+def lower_tool(target: Target, tool: Tool, options: TargetOptions) -> Lowered:
+    """What `target` makes of `tool`. Raises `PluginError` where that of another distribution fails or gives no JSON."""
+    with _blaming(target, f"lowering the tool {tool.name!r}"):
+        lowered = target.lower(tool, options)
+        if target.id not in BUILT_IN:
+            json.dumps([lowered.entry, dict(lowered.read_back)], allow_nan=False)
+        return lowered
+
+
+def _payload(target: Target, lowered: Sequence[Lowered], options: TargetOptions) -> Payload:
+    with _blaming(target, "making the payload"):
+        payload = target.payload(lowered, options)
+        if target.id not in BUILT_IN:
+            json.dumps(payload.entries, allow_nan=False)
+        return payload
+
+
+@contextmanager
+def _blaming(target: Target, deed: str) -> Iterator[None]:
+    """What is raised within is the fault of what brought `target`, unless that is one of our own."""
+    try:
+        yield
+    except Exception as error:
+        if target.id in BUILT_IN:
+            raise
+        *_, at = traceback.extract_tb(error.__traceback__)
+        reason = f"{deed} raised {error!r} in {Path(at.filename).name}, line {at.lineno}"
+        raise PluginError(target.id, brought_by(target.id), reason) from error
+
+
 def _lower(
     catalog: Catalog,
     target_ids: Sequence[str],
@@ -58,8 +92,8 @@ def _lower(
             continue
         target = known[name]
         tools = [tool for tool in catalog if tool.is_registered(name)]
-        lowered = [target.lower(tool, options) for tool in tools]
-        payloads[name] = target.payload(lowered, options)
+        lowered = [lower_tool(target, tool, options) for tool in tools]
+        payloads[name] = _payload(target, lowered, options)
         for one in lowered:
             found += one.diagnostics
         found += _of_lists(target, payloads[name], options, toolsets)
@@ -81,7 +115,7 @@ def _of_lists(
         yield dataclasses.replace(problem, severity=Severity.NOTE) if noted else problem
     for toolset, members in toolsets.items():
         part = [one for one in payload.lowered if one.tool in set(members)]
-        yield from target.payload(part, dataclasses.replace(options, toolset=toolset)).diagnostics
+        yield from _payload(target, part, dataclasses.replace(options, toolset=toolset)).diagnostics
 
 
 def _named_targets(tool: Tool, known: Mapping[str, Target]) -> Iterable[Diagnostic]:

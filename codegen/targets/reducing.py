@@ -210,7 +210,8 @@ class _Writer:
         elif not self._words.unions and (objects := self._objects(branches)) is not None:
             out = self._of_type(self._united(node, objects, "this place"), "object")
         else:
-            out = self._either([self.schema(branch, node.pointer) for branch in branches], node)
+            written = [self.schema(branch, node.pointer) for branch in branches]
+            out = self._either(written, node, takes_all=any(map(self._takes_all, branches)))
         return self._or_null(out, node) if nullable else out
 
     def _objects(self, branches: Sequence[NodeSchema]) -> list[Node] | None:
@@ -237,11 +238,27 @@ class _Writer:
             whole.pop("additionalProperties", None)  # it knows nothing of the members that a pattern names
         return whole
 
-    def _either(self, branches: list[Node], node: Node) -> Node:
-        """A schema for what fits one of `branches`, which are written already."""
+    def _takes_all(self, site: NodeSchema) -> bool:
+        """Whether the spec itself, and not what had to be left out of it, leaves a branch open."""
+        composed = self._composer.compose(self._composer.follow(site))
+        if not isinstance(composed, Node):
+            return composed
+        return composed.unresolved is None and SHAPING.isdisjoint(composed)
+
+    def _either(self, branches: list[Node], node: Node, *, takes_all: bool = True) -> Node:
+        """A schema for what fits one of `branches`, which are written already.
+
+        `takes_all` says that a branch which is open there is so in the spec too.
+        """
         unique = [branch for index, branch in enumerate(branches) if branch not in branches[:index]]
         if any(_is_open(branch) for branch in unique):
-            return self._annotated(self._anything(node.pointer), node)
+            out = self._annotated(self._anything(node.pointer), node)
+            if takes_all or len(unique) == 1:
+                return out
+            text = "a union one of whose branches is left open is left open as a whole: it is told in the description"
+            self._notes.loss(node.pointer, f"{text}, and checked when a call arrives")
+            out["description"] = told(out.get("description"), f"One of: {_shown(unique)}")
+            return out
         if len(unique) == 1:
             return self._annotated(unique[0], node)
         if self._words.unions:
@@ -266,11 +283,8 @@ class _Writer:
         else:
             out = self._anything(node.pointer)
         self._notes.loss(node.pointer, text)
-        branch_text = json.dumps(plain(unique), ensure_ascii=False)
-        if len(branch_text) > MAX_TOLD:
-            branch_text = ", ".join(sorted(str(branch.get("type", "anything")) for branch in unique))
         out = self._annotated(out, node)
-        out["description"] = told(out.get("description"), f"One of: {branch_text}")
+        out["description"] = told(out.get("description"), f"One of: {_shown(unique)}")
         return out
 
     def _or_null(self, out: Node, node: Node) -> Node:
@@ -312,7 +326,10 @@ class _Writer:
                 f"the reference {node.unresolved} cannot be followed: it is left open and checked when a call arrives"
             )
             self._notes.loss(node.pointer, text)
-            return self._annotated(self._anything(node.pointer), node)
+            if self._words.typed and "type" not in node:
+                return self._annotated(self._anything(node.pointer), node)
+            node = node.with_keywords(node)
+            node.unresolved = None  # what is said beside it still holds
         values, types = constants(node), declared_types(node)
         if values is not None:
             kinds = {type_of(value) for value in values}
@@ -331,7 +348,14 @@ class _Writer:
         if len(concrete) == 1:
             out = self._of_type(node, concrete[0])
         elif values is not None and self._words.mixed_enums and self._words.enums >= set(concrete):
-            out = self._annotated(Node({"enum": [value for value in values if value is not None]}, node.pointer), node)
+            out = Node({"enum": [value for value in values if value is not None]}, node.pointer)
+            lines: list[str] = []
+            for keyword in node:
+                if keyword in SHAPING and keyword not in ("type", "enum", "const"):
+                    self._leave_out(node, keyword, lines)
+            if lines:
+                out["description"] = told(node.get("description"), *lines)
+            out = self._annotated(out, node)
         else:
             bare = node.with_keywords({key: value for key, value in node.items() if key in SHAPING})
             out = self._either([self._of_type(bare, kind) for kind in concrete], node)
@@ -458,8 +482,14 @@ class _Writer:
                 self._notes.loss(pointer, f"{text}; it is checked when a call arrives")
             else:
                 self._notes.rewritten(pointer, "a forbidden member of a closed object is left out")
+                self._notes.merge(node.place("additionalProperties"), pointer)
+                if isinstance(member, Node) and member.pointer != pointer:
+                    self._notes.merge(node.place("additionalProperties"), member.pointer)
         if "properties" in node or members:
             out["properties"] = members
+        if any(name not in members for name in required):
+            text = "a required member that is forbidden is left out: no object fits this schema, which cannot be said"
+            self._notes.loss(node.place("required"), text)
         if required := [name for name in required if name in members]:
             out["required"] = required
         if rest is not None:
@@ -475,11 +505,14 @@ class _Writer:
             most = min(node.get("maxItems", len(prefix)), len(prefix))
             self._notes.rewritten(node.place("items"), f"that no more items may follow is sent as maxItems {most}")
             out["maxItems"] = most
+            out.places["maxItems"] = node.place("items")
         place = node.place("prefixItems")
         if prefix and has_prefix:
             out["prefixItems"] = [self.schema(site, join(place, str(index))) for index, site in enumerate(prefix)]
         elif prefix:
             text = "a tuple is sent as an array of any of its elements; their positions are checked when a call arrives"
+            if rest is not None:
+                self._notes.merge(place, node.place("items"))
             self._notes.loss(place, text)
             written = [self.schema(site, join(place, str(index))) for index, site in enumerate(prefix)]
             if not closed:
@@ -512,7 +545,11 @@ class _Writer:
             notes["description"] = told(notes.get("description", out.get("description")), *lines)
         if notes and "$ref" in out:  # nothing may stand beside a reference
             return Node({"anyOf": [out], **notes}, node.pointer)
-        return Node({**out, **notes}, out.pointer) if notes else out
+        if not notes:
+            return out
+        annotated = Node({**out, **notes}, out.pointer)
+        annotated.places = dict(out.places)
+        return annotated
 
     def _leave_out(self, node: Node, keyword: str, lines: list[str]) -> None:
         """Tells a keyword that there is no word for in the description, or not at all."""
@@ -532,6 +569,12 @@ class _Writer:
 _LISTING: Final = frozenset({"type", "enum"})
 _OBJECT_WORDS: Final = frozenset({"properties", "required", "additionalProperties", "patternProperties"})
 _ARRAY_WORDS: Final = frozenset({"items", "prefixItems"})
+
+
+def _shown(branches: Sequence[Node]) -> str:
+    """The branches of a union for a description: their types alone where the whole would be long."""
+    text = json.dumps(plain(branches), ensure_ascii=False)
+    return text if len(text) <= MAX_TOLD else ", ".join(sorted(str(one.get("type", "anything")) for one in branches))
 
 
 def _is_open(schema: Node) -> bool:

@@ -7,6 +7,7 @@ object is a `codegen.targets.interface.Target`. Nothing is imported before it is
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
@@ -14,7 +15,7 @@ from typing import Final
 
 from codegen.project import PLUGINS
 from codegen.resources import templates
-from codegen.targets.interface import RUNTIME_FOLDERS, Target
+from codegen.targets.interface import RUNTIME_FOLDERS, Target, TargetFacts
 
 GROUP: Final = PLUGINS
 
@@ -23,6 +24,9 @@ BUILT_IN: Final = (
     *("openai_chat", "anthropic", "gemini", "bedrock", "mcp", "oci_inference"),
 )
 """Ids of our own targets, each a module of this package with a `TARGET`."""
+
+_ID: Final = re.compile("[a-z][a-z0-9_]*")
+_UNKNOWN: Final = "an unknown distribution"
 
 
 class PluginError(Exception):
@@ -71,12 +75,14 @@ class Registry(Mapping[str, Target]):
         point = self._plugins[name]
         try:
             target = point.load()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise PluginError(name, _origin(point), f"importing {point.value} raised {error!r}") from error
-        if not isinstance(target, Target):
+        if not isinstance(target, Target) or not isinstance(target.facts, TargetFacts):
             raise PluginError(name, _origin(point), f"{point.value} is no target")
         if target.id != name:
             raise PluginError(name, _origin(point), f"{point.value} calls itself {target.id!r}")
+        if not _ID.fullmatch(name):
+            raise PluginError(name, _origin(point), f"an id has the form {_ID.pattern}")
         if fault := _runtime_fault(target):
             raise PluginError(name, _origin(point), fault)
         return target
@@ -87,8 +93,13 @@ def registry() -> Registry:
     return Registry()
 
 
+def brought_by(target: str) -> str:
+    """What brought the target of another distribution, in a few words."""
+    return next((_origin(point) for point in entry_points(group=GROUP, name=target)), _UNKNOWN)
+
+
 def _origin(point: EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else "an unknown distribution"
+    return point.dist.name if point.dist is not None else _UNKNOWN
 
 
 def _runtime_fault(target: Target) -> str:

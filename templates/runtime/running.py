@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import contextvars
 import threading
+import weakref
 from collections.abc import Collection
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -31,8 +32,16 @@ class RunningCall:
     """One call on its way."""
 
     stopped = False
-    task: asyncio.Task[Any] | None = None
-    """The task that awaits the call, from the first time on that the call may have to wait."""
+    _task: weakref.ref[asyncio.Task[Any]] | None = None
+
+    @property
+    def task(self) -> asyncio.Task[Any] | None:
+        """The task that awaits the call, from the first time on that the call may have to wait."""
+        return None if self._task is None else self._task()
+
+    def awaited_by(self, task: asyncio.Task[Any]) -> None:
+        # Not kept alive: a task whose loop was closed has to be found to be lost, and its call with it.
+        self._task = weakref.ref(task)
 
     def stop(self, among: Collection[RunningCall]) -> None:
         """Cancels the call from any thread, if it still is among these by then."""
@@ -50,10 +59,11 @@ class RunningCall:
 
     def take_back(self) -> bool:
         """Ends the cancellation by `stop`. False where there was none, or somebody else cancelled the task as well."""
-        if not self.stopped or self.task is None:
+        task = self.task
+        if not self.stopped or task is None:
             return False
         self.stopped = False
-        return self.task.uncancel() == 0
+        return task.uncancel() == 0
 
 
 CURRENT: contextvars.ContextVar[RunningCall | None] = contextvars.ContextVar(
@@ -66,7 +76,9 @@ def may_wait(task: asyncio.Task[Any] | None = None) -> None:
     """Is called before a call waits for anything: from then on it can be stopped."""
     call = CURRENT.get()
     if call is not None and call.task is None:
-        call.task = task or asyncio.current_task()
+        task = task or asyncio.current_task()
+        if task is not None:
+            call.awaited_by(task)
 
 
 class RunningCalls:

@@ -154,6 +154,51 @@ class TestOwners:
         journal.close()
 
 
+class TestOneFile:
+    """However many journals have it open, and by whatever names."""
+
+    @pytest.mark.parametrize("others", ["open", "are closed", "are made again"])
+    def test_several_in_one_process(self, path: Path, others: str) -> None:
+        """What one of them does with the file must not free the locks of another one's connection."""
+        journal: Any = SQLiteJournal(path)
+        begun = begin(journal)
+        more = [SQLiteJournal(path) for _ in range(2)]
+        if others != "open":
+            for other in more:
+                other.close()
+        if others == "are made again":
+            more = [SQLiteJournal(path)]
+
+        def elsewhere(number: int) -> str:
+            # Not the forked one: another process, which is the only one there is as far as it can see.
+            inner = SQLiteJournal(path)
+            found = type(begin(inner, number)).__name__
+            inner.close()
+            return found
+
+        assert in_child(lambda: elsewhere(1)) == "Running"
+        assert isinstance(begin(journal, 2), Fresh)
+        assert asyncio.run(journal.finish(begun.claim, "{}", "succeeded"))
+        assert [in_child(lambda n=n: elsewhere(n)) for n in (1, 2)] == ["Stored", "Running"]  # type: ignore[misc]
+        assert asyncio.run(journal.verify()) == []
+        for other in (journal, *more):
+            other.close()
+        assert begin(again := SQLiteJournal(path)) == Stored("{}")
+        again.close()
+
+    def test_by_a_link(self, path: Path) -> None:
+        link = path.parent / "elsewhere" / "link.db"
+        link.parent.mkdir()
+        link.symlink_to(path)
+        first, second = SQLiteJournal(link), SQLiteJournal(path)
+        claim = begin(first).claim
+        assert begin(second) == Running()
+        assert asyncio.run(first.finish(claim, "{}", "succeeded"))
+        assert begin(second) == Stored("{}")
+        first.close()
+        second.close()
+
+
 class TestNoRoom:
     """The handler does not run where its intent cannot be kept, and the service goes on when there is room again."""
 

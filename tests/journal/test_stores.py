@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import traceback
 from typing import Any
 
 import pytest
@@ -345,6 +346,27 @@ class TestPrivacy:
         assert "ValueError" in str(caught.value) and "bad key" not in str(caught.value)
         (problem,) = await other.verify()
         assert "call_1" in problem
+
+    @pytest.mark.parametrize("kind", ["raises", "text", "nothing"])
+    async def test_what_cannot_be_sealed_is_neither_kept_nor_quoted(self, store: Store, kind: str) -> None:
+        def seal(data: bytes) -> Any:
+            if kind == "raises":
+                raise ValueError(f"cannot encrypt {data!r}")
+            return data.decode() if kind == "text" else None
+
+        secret = str(2**61)  # not a word of these lines, which a traceback quotes
+        journal = store.open(privacy=Privacy(seal=seal, unseal=swap))
+        held = await begun(journal)
+        with pytest.raises(JournalError) as caught:
+            await journal.finish(held, secret, "succeeded")
+        assert secret not in "".join(traceback.format_exception(caught.value))
+        assert secret.encode() not in store.bytes()
+        await journal.release(held, ran=True)
+        assert isinstance(await journal.begin(intent()), Interrupted)
+        asking = store.open(privacy=Privacy(seal=seal, unseal=swap, keep_arguments=True))
+        with pytest.raises(JournalError):
+            await asking.begin(intent(2))
+        assert await journal.show(key(2)) is None
 
     async def test_a_result_that_was_sent_is_dropped(self, store: Store) -> None:
         journal = store.open(privacy=Privacy(redact=True, keep_arguments=True))

@@ -13,6 +13,7 @@ import contextlib
 import errno
 import os
 import sqlite3
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,7 @@ COLUMNS = """session_id, turn_id, call_id, tool, state, attempt, idempotency_key
 ONE = "session_id = ? and turn_id = ? and call_id = ?"
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_creating = threading.Lock()
 _OF_ONE = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_TOOBIG)
 """Failures that a smaller batch may not have."""
 
@@ -116,7 +118,8 @@ class SQLiteJournal(StoredJournal):
             JournalUnavailable: it cannot be opened or written to.
             JournalError: it was begun with another digest key.
         """
-        self.path = Path(path).absolute()
+        # Without links: as many names as the file may have, its owners are in one place.
+        self.path = Path(os.path.realpath(path))
         self._patience = patience
         self._max_bytes = max_bytes
         self._connection: sqlite3.Connection | None = None
@@ -173,8 +176,12 @@ class SQLiteJournal(StoredJournal):
 
     def _open(self) -> sqlite3.Connection:
         try:
-            # SQLite gives the files beside it the same rights.
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+            # SQLite gives the files beside it the same rights. A file that is there is not opened: to close any handle
+            # of it frees all locks that this process has on it, those of another journal's connection, too, and then
+            # whoever is the last to leave removes the log under that (https://www.sqlite.org/howtocorrupt.html, 2.2).
+            with _creating, contextlib.suppress(FileExistsError):
+                flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
+                os.close(os.open(self.path, flags, 0o600))
             empty = self.path.stat().st_size == 0
         except OSError as error:
             raise self._cannot(error) from error

@@ -286,7 +286,16 @@ class StoredJournal(ABC):
 
     def _sealed(self, text: str) -> bytes:
         data = text.encode("utf-8", "surrogatepass")
-        return data if self._privacy.seal is None else self._privacy.seal(data)
+        if self._privacy.seal is None:
+            return data
+        try:
+            return bytes(memoryview(self._privacy.seal(data)))
+        except Exception as error:  # noqa: BLE001 - `seal` is not ours
+            # As below. What is no bytes could be stored in some stores, and never be read again.
+            kind = type(error).__name__
+            raise JournalError(
+                f"what is to be stored cannot be sealed: {kind}"
+            ) from None
 
     def _unsealed(self, data: bytes) -> str:
         try:
