@@ -82,10 +82,11 @@ def declared_types(node: Node) -> list[str] | None:
 
 def constants(node: Node) -> list[Any] | None:
     """The only values that `const` or `enum` leave; None where the node has neither."""
-    if "const" in node:
-        return [node["const"]]
     values = node.get("enum")
-    return values if isinstance(values, list) else None
+    if "const" not in node:
+        return values if isinstance(values, list) else None
+    const = node["const"]
+    return [const] if not isinstance(values, list) or any(same_json(const, value) for value in values) else []
 
 
 def same_json(left: Any, right: Any) -> bool:
@@ -272,7 +273,9 @@ class Composer:
         self._branches += len(branches)
         self._endless = self._endless or self._nested_unions > MAX_NESTED_UNIONS or self._branches > MAX_BRANCHES
         if self._endless:
-            return _unresolved(flat, "a union that contains itself or has too many branches")
+            opened = flat.with_keywords(rules)  # which hold whatever the union says
+            opened.unresolved = "a union that contains itself or has too many branches"
+            return opened
         branches = [branch for branch in branches if self.compose(branch) is not False]
         self._nested_unions -= 1
         if not branches:

@@ -97,7 +97,8 @@ def united(union: Node, branches: Sequence[Node], composer: Composer, notes: Not
     ):
         text += "; a member is described as the branches describe that name it: other values of it cannot be sent"
     notes.loss(union.pointer, text)
-    required = [name for name in members if all(name in branch.get("required", ()) for branch in branches)]
+    named = dict.fromkeys((*members, *(name for branch in branches for name in branch.get("required", ()))))
+    required = [name for name in named if all(name in branch.get("required", ()) for branch in branches)]
     out = {key: value for key, value in union.items() if key != "anyOf"}
     if told := _groups(branches, required):
         out["description"] = "\n".join([*([out["description"]] if out.get("description") else []), told])

@@ -1,17 +1,29 @@
-"""A private event loop in a thread, for services that have no event loop."""
+"""Event loops in threads of our own, for services that have no event loop, and for work that outlives one."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 import threading
 import weakref
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from .forks import renew_after_fork
 
 T = TypeVar("T")
+
+
+def run_apart(work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
+    """Does some work with a thread and a loop of its own, for callers whose loop is gone or about to end.
+
+    Does nothing while the interpreter ends: a thread that is started then never runs, and is waited for for ever.
+    """
+    if not sys.is_finalizing():
+        threading.Thread(
+            target=lambda: asyncio.run(work()), name=name, daemon=True
+        ).start()
 
 
 class LoopThread:

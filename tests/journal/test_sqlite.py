@@ -183,7 +183,8 @@ class TestOneFile:
         assert asyncio.run(journal.verify()) == []
         for other in (journal, *more):
             other.close()
-        assert begin(again := SQLiteJournal(path)) == Stored("{}")
+        again = SQLiteJournal(path)
+        assert begin(again) == Stored("{}")
         again.close()
 
     def test_by_a_link(self, path: Path) -> None:

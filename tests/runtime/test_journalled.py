@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -774,6 +777,26 @@ class TestCancellation:
         gc.collect()
         assert d.execute_sync(call("pay", key="a")).error.code == "outcome_unknown"
         assert runs == ["a"]
+
+    def test_a_call_that_is_left_keeps_no_interpreter_from_ending(self, tools: ModuleType) -> None:
+        program = f"""
+import asyncio, types
+import {tools.__name__} as package
+from {tools.__name__}.runtime.journal.memory import MemoryJournal
+
+async def pay(args, call):
+    await asyncio.get_running_loop().create_future()
+
+d = package.dispatcher(types.SimpleNamespace(pay=pay), journal=MemoryJournal())
+loop = asyncio.new_event_loop()
+call = package.runtime.Call("pay", {{"key": "a"}}, "call", "turn", "session")
+task = loop.create_task(d.execute(call))
+loop.run_until_complete(asyncio.sleep(0))
+loop.close()
+asyncio.left = task  # until the modules are cleared
+"""
+        folder = Path(str(tools.__file__)).parent.parent
+        subprocess.run([sys.executable, "-c", program], cwd=folder, check=True, timeout=60, capture_output=True)
 
     async def test_a_handler_that_outlives_its_call_is_remembered(
         self, dispatcher: Make, call: Make, memory: Make, runtime: Any, monkeypatch: Any

@@ -183,6 +183,9 @@ class SQLiteJournal(StoredJournal):
                 flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
                 os.close(os.open(self.path, flags, 0o600))
             empty = self.path.stat().st_size == 0
+            # SQLite would open it, and tell with the first call.
+            if not os.access(self.path, os.R_OK | os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         except OSError as error:
             raise self._cannot(error) from error
         if empty and self._owners.exists():
