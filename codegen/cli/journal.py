@@ -234,6 +234,8 @@ def _store(sqlite: Path | None, postgres: str | None, schema: str) -> Opened:
         if sqlite is not None:
             if not sqlite.is_file():  # opening it would make one
                 raise Trouble(f"there is no file {sqlite}")
+            if not sqlite.stat().st_size:  # so it would of this
+                raise Trouble(f"{sqlite} is empty: it holds no journal, or none any more")
             made: Any = importlib.import_module(f"{RUNTIME}.journal.sqlite").SQLiteJournal(sqlite)
         else:
             module = importlib.import_module(f"{RUNTIME}.journal.postgres")

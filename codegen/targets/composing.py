@@ -154,11 +154,11 @@ class Composer:
         return result
 
     def follow(self, site: NodeSchema) -> NodeSchema:
-        """The schema that a chain of mere references ends in; False for a chain that never ends."""
+        """The schema that a chain of mere references ends in; True for a chain that never ends, which refuses nothing."""
         seen: set[int] = set()
         while isinstance(composed := self.compose(site), Node) and is_reference(composed):
             if id(composed) in seen or composed.target is None:
-                return False
+                return True
             seen.add(id(composed))
             site = composed.target
         return site

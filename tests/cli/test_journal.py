@@ -205,6 +205,12 @@ class TestRefusals:
         assert f"there is no file {path}" in run("journal", "list", "--sqlite", path, exit_code=2).output
         assert list(tmp_path.iterdir()) == []
 
+    def test_none_is_made_of_an_empty_file(self, run: Run, tmp_path: Path) -> None:
+        path = tmp_path / "empty.db"
+        path.touch()
+        assert f"{path} is empty" in run("journal", "verify", "--sqlite", path, exit_code=2).output.replace("\n", "")
+        assert (list(tmp_path.iterdir()), path.stat().st_size) == ([path], 0)
+
     def test_a_file_that_is_no_journal_is_left_alone(self, run: Run, tmp_path: Path) -> None:
         path = tmp_path / "other.db"
         with sqlite3.connect(path) as connection:

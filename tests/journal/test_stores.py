@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import threading
 import traceback
 from typing import Any
@@ -303,6 +304,19 @@ class TestOwners:
             with pytest.raises(JournalError, match="characters"):
                 await journal.begin(Intent(Key(strange, "t", "c"), "pay", "f"))
         assert isinstance(await journal.begin(intent()), Fresh)
+
+    async def test_what_a_store_cannot_take_touches_no_other_call(self, store: Store) -> None:
+        """PostgreSQL has no room for such a key in its index. It comes in one batch with other calls."""
+        journal = store.open()
+        claims = [await begun(journal, number) for number in range(10)]
+        noise = "".join(random.Random(7).choices("abcdefghijklmnopqrstuvwxyz0123456789", k=20_000))
+        asked = [journal.finish(claim, "{}", "succeeded") for claim in claims]
+        asked.insert(5, journal.begin(Intent(Key(noise, "t", "c"), "pay", "f")))
+        outcomes = await asyncio.gather(*asked, journal.begin(intent("next")), return_exceptions=True)
+        strange = outcomes.pop(5)
+        assert isinstance(strange, (Fresh, JournalUnavailable))
+        assert outcomes[:-1] == [True] * 10 and isinstance(outcomes[-1], Fresh)
+        assert [await journal.begin(intent(number)) for number in range(10)] == [Stored("{}")] * 10
 
 
 def swap(data: bytes) -> bytes:

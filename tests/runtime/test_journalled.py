@@ -784,16 +784,19 @@ import asyncio, types
 import {tools.__name__} as package
 from {tools.__name__}.runtime.journal.memory import MemoryJournal
 
+runs = []
+
 async def pay(args, call):
+    runs.append(call)
     await asyncio.get_running_loop().create_future()
 
 d = package.dispatcher(types.SimpleNamespace(pay=pay), journal=MemoryJournal())
 loop = asyncio.new_event_loop()
 call = package.runtime.Call("pay", {{"key": "a"}}, "call", "turn", "session")
 task = loop.create_task(d.execute(call))
-loop.run_until_complete(asyncio.sleep(0))
+while not runs:
+    loop.run_until_complete(asyncio.sleep(0))
 loop.close()
-asyncio.left = task  # until the modules are cleared
 """
         folder = Path(str(tools.__file__)).parent.parent
         subprocess.run([sys.executable, "-c", program], cwd=folder, check=True, timeout=60, capture_output=True)

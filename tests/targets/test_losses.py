@@ -94,6 +94,8 @@ class Spec:
 
     def has_line(self, error: jsonschema_rs.ValidationError, losses: set[str]) -> bool:
         """Whether a loss speaks of the rule that an error is about."""
+        if not {"$defs", "definitions"}.isdisjoint(error.evaluation_path):
+            return True  # behind a reference in propertyNames, a validator forgets how it came to the rule
         passed = self.places(error.evaluation_path)
         passed += [place.replace(f"/{old}", f"/{new}") for old, new in _NAMED_ANEW for place in passed]
         if not losses.isdisjoint(passed):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -111,6 +112,9 @@ def test_a_target_of_another_distribution_is_one_like_ours(install) -> None:  # 
         ("acme", "acme_plain:TARGET", "TARGET = 5", "is no target"),
         ("acme", "acme_empty:TARGET", "", "has no attribute"),
         ("other", "acme_renamed:TARGET", PLUGIN, "calls itself 'acme'"),
+        ("acme", "acme_leaves:TARGET", "import sys; sys.exit(3)", "raised SystemExit"),
+        ("acme", "acme_no_facts:TARGET", "class TARGET: id = title = facts = lower = payload = 'acme'", "is no target"),
+        ("Acme 2", "acme_odd:TARGET", PLUGIN.replace('"acme"', '"Acme 2"'), "an id has the form"),
     ],
 )
 def test_a_broken_plugin_is_named(install, name: str, value: str, source: str, reason: str) -> None:  # type: ignore[no-untyped-def]
@@ -118,6 +122,24 @@ def test_a_broken_plugin_is_named(install, name: str, value: str, source: str, r
     with pytest.raises(PluginError, match=reason) as caught:
         registry()[name]
     assert (caught.value.target, caught.value.origin) == (name, "acme-toolgen")
+
+
+@pytest.mark.parametrize(
+    ("made", "reason"),
+    [
+        ("{}['missing']", r"lowering the tool 'find_order' raised KeyError\('missing'\) in acme_failing.py, line"),
+        ("None", "lowering the tool 'find_order' raised AttributeError"),
+        ("Shaped({'name': exposed.name, 'tags': {1, 2}})", "lowering the tool 'find_order' raised TypeError"),
+        ("Shaped({'name': exposed.name, 'limit': float('nan')})", "lowering the tool 'find_order' raised ValueError"),
+    ],
+)
+def test_a_plugin_that_fails_on_a_tool_is_named(install, made: str, reason: str) -> None:  # type: ignore[no-untyped-def]
+    source = PLUGIN.replace("    notes = Notes", f"    return {made}\n    notes = Notes")
+    install("acme", "acme_failing:TARGET", source)
+    payloads, (problem,) = lower_all([make_tool()], ["acme"])
+    assert payloads == {}
+    assert (problem.code, problem.target, problem.hint) == ("broken-target", "acme", "mend or uninstall acme-toolgen")
+    assert re.search(reason, problem.message)
 
 
 def test_a_broken_plugin_that_nobody_asks_for_does_no_harm(install) -> None:  # type: ignore[no-untyped-def]

@@ -90,6 +90,9 @@ PAUSES = (0.05, 0.1, 0.2, 0.5)
 AGAIN = ("08", "57P", "40001", "40P01", "55P03")
 """SQLSTATE of failures after which a batch is sent again: connections, shutdowns, deadlocks and the like."""
 
+OF_ONE = ("22", "54")
+"""SQLSTATE of failures that concern one operation of a batch: its data is wrong, or larger than the server takes."""
+
 ONE = "session_id = %s and turn_id = %s and call_id = %s"
 ALIVE = """exists (
     select from {schema}.owners o where o.name = c.owner and o.lease_until > statement_timestamp())"""
@@ -348,6 +351,12 @@ class PostgresJournal(StoredJournal):
     def _carry_out(self, operations: list[Any]) -> list[Any]:
         self._sent = False
         outcomes = self._patiently(lambda: self._transaction(operations))
+        if isinstance(outcomes, _Refused) and len(operations) > 1:
+            return [
+                outcome
+                for operation in operations
+                for outcome in self._carry_out([operation])
+            ]
         if isinstance(outcomes, JournalError):
             for operation in operations:
                 # Nobody heard whether it was claimed.
@@ -378,9 +387,10 @@ class PostgresJournal(StoredJournal):
                 if not _may_pass(error) or time.monotonic() + pause > end:
                     state = getattr(error, "sqlstate", None)
                     reason = str(error).strip().split("\n")[0]
-                    return JournalUnavailable(
-                        f"{reason} ({state})" if state else reason
-                    )
+                    kind = JournalUnavailable
+                    if str(state).startswith(OF_ONE):
+                        kind = _Refused
+                    return kind(f"{reason} ({state})" if state else reason)
             except BaseException:
                 self._disconnect()
                 raise
@@ -503,6 +513,10 @@ class PostgresJournal(StoredJournal):
                 return send("purge", older_than, unsent)
             case _:
                 return send("verify")
+
+
+class _Refused(JournalUnavailable):
+    """The server cannot take one of the operations; the others it may."""
 
 
 def _known(begin: Begin, row: Row | None) -> Any:

@@ -224,6 +224,8 @@ class SQLiteJournal(StoredJournal):
         connection.execute("pragma journal_mode = wal").fetchone()
         connection.execute("pragma synchronous = full")
         connection.execute("pragma fullfsync = on")  # macOS needs to be told
+        # What is dropped is overwritten, also where SQLite was built to leave it in free pages.
+        connection.execute("pragma secure_delete = on").fetchone()
         if self._max_bytes is not None:
             pages = self._max_bytes // number("pragma page_size")
             connection.execute(f"pragma max_page_count = {pages}")
