@@ -53,7 +53,8 @@ SETTINGS: dict[str, Setting] = {
     "formats": Setting(
         "choice",
         "annotate",
-        "`annotate`: format only informs; `check`: the gate asserts it; `convert`: handlers get dates, times, UUIDs",
+        "`annotate`: format only informs; `check`: the gate asserts it; "
+        "`convert`: that too, and handlers get dates, times, UUIDs",
         ("annotate", "check", "convert"),
     ),
     "repair": Setting(
