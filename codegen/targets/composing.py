@@ -154,7 +154,7 @@ class Composer:
         return result
 
     def follow(self, site: NodeSchema) -> NodeSchema:
-        """The schema that a chain of mere references ends in; True for a chain that never ends, which refuses nothing."""
+        """The schema that a chain of mere references ends in; True for one that never ends and so refuses nothing."""
         seen: set[int] = set()
         while isinstance(composed := self.compose(site), Node) and is_reference(composed):
             if id(composed) in seen or composed.target is None:

@@ -134,6 +134,9 @@ class _Writer:
             composed = Node({}, root.pointer)
         elif "anyOf" in composed:
             composed = self._united(composed, branches_of(composed, self._composer), "the root")
+        if "object" not in (declared_types(composed) or ["object"]):
+            text = "no object fits this type, and arguments are never anything else: it is sent as an object"
+            self._notes.loss(composed.place("type"), text)
         self._kept += [root, composed]
         out = self._of_type(composed, "object")
         out.setdefault("properties", {})

@@ -21,8 +21,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import threading
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -46,6 +45,7 @@ from .journal import (
     Running,
     Stored,
 )
+from .loopthread import run_apart
 from .models import integral
 from .output import encode
 from .runner import Runner
@@ -123,7 +123,7 @@ async def execute_once(
             _finish_later(journal, claim, job)
         elif isinstance(error, GeneratorExit):
             # The call's loop is gone, so that it cannot wait for anything any more.
-            _apart(lambda: _release(journal, claim, ran=ran))
+            run_apart(lambda: _release(journal, claim, ran=ran), "toolgen-late")
         else:
             await _release(journal, claim, ran=ran)
         raise
@@ -188,7 +188,9 @@ async def _begin(journal: Journal, intent: Intent) -> Begun:
         except asyncio.CancelledError:
             if not begin.done():  # the second cancellation
                 begin.add_done_callback(
-                    lambda begin: _apart(lambda: _take_back(journal, begin))
+                    lambda begin: run_apart(
+                        lambda: _take_back(journal, begin), "toolgen-late"
+                    )
                 )
             else:
                 await _take_back(journal, begin)
@@ -313,7 +315,7 @@ def _finish_later(journal: Journal, claim: Claim, job: Future[Any]) -> None:
             )
 
     # The handler's thread is the pool's, and not to be held up.
-    job.add_done_callback(lambda _job: _apart(store))
+    job.add_done_callback(lambda _job: run_apart(store, "toolgen-late"))
 
 
 def _outliving(jobs: list[Future[Any]]) -> Future[Any] | None:
@@ -321,13 +323,6 @@ def _outliving(jobs: list[Future[Any]]) -> Future[Any] | None:
     if not jobs or jobs[-1].done() or jobs[-1].cancel():
         return None
     return jobs[-1]
-
-
-def _apart(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Does some work with a thread and a loop of its own: the loop of the call may be gone, or about to end."""
-    threading.Thread(
-        target=lambda: asyncio.run(work()), name="toolgen-late", daemon=True
-    ).start()
 
 
 def to_record(result: Result) -> str:

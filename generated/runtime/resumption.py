@@ -9,11 +9,9 @@ redacted once it was dealt with, purged, and shown with the tool `(request)`.
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import logging
-import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -34,6 +32,7 @@ from .journal import (
     Running,
     Stored,
 )
+from .loopthread import run_apart
 from .output import encode
 from .sdk import to_wire
 from .steps import Await, Sleep, Steps
@@ -217,9 +216,7 @@ class Notes:
                 )
 
         # The journal takes callers from any event loop, and that of the loop may be about to end.
-        threading.Thread(
-            target=asyncio.run, args=(release(),), name="toolgen-note", daemon=True
-        ).start()
+        run_apart(release, "toolgen-note")
 
     def dealt_with(self, name: str) -> Steps[None]:
         """Notes that the value is needed no more. A journal that fails now is logged."""

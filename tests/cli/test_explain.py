@@ -118,3 +118,17 @@ def test_a_wide_terminal_gets_two_columns_and_no_control_character(width: int) -
     assert "\x1b[2J" not in text
     assert ("before" in text and "after" in text and "│" in text) == (width == 120)
     assert all(len(line) <= width for line in text.splitlines())
+
+
+def test_names_reach_the_terminal_as_text(project: Path, run: Run) -> None:
+    """Escape sequences, line breaks and marks of direction in a spec are shown and not obeyed."""
+    names = ("p\x1b[31m", "c\x9b31m", "n\nl", "d\x7f", "r\u202e")
+    write(
+        project, {**ORDER, "parameters": {"type": "object", "properties": {name: {"pattern": "^a"} for name in names}}}
+    )
+    text = run("explain", "find_order", "-t", "gemini").stdout
+    assert all(line.isprintable() for line in text.splitlines())
+    for shown in ("p\\u001b[31m", "c\\u009b31m", "n\\nl", "d\\u007f", "r\\u202e"):
+        assert f"/properties/{shown}/pattern" in text
+    checked = run("check", "-t", "gemini", exit_code=None)
+    assert all(line.isprintable() for line in checked.output.splitlines())

@@ -142,7 +142,8 @@ def test_the_smaller_field_is_a_setting() -> None:
 def test_a_function_without_parameters() -> None:
     assert "parameters" not in lower("gemini", make_tool(), OPENAPI).entry
     assert "parameters" not in lower("gemini", make_tool({"type": "object"}), OPENAPI).entry
-    for said in ({"additionalProperties": True}, {"additionalProperties": {}}, {"patternProperties": {"^a": {}}}):
+    opening: list[dict[str, Any]] = [{"additionalProperties": True}, {"additionalProperties": {}}]
+    for said in [*opening, {"patternProperties": {"^a": {}}}]:
         open_ended = lower("gemini", make_tool({"type": "object", **said}), OPENAPI).entry
         assert open_ended["parameters"] == {"type": "OBJECT", "properties": {}}
     assert schema_of({"type": "object", "properties": {}}) == {"type": "object", "properties": {}}

@@ -210,6 +210,18 @@ def test_what_families_of_models_refuse_is_said_otherwise(schema: Any, sent: Any
     assert argument(schema) == (sent, losses)
 
 
+def test_a_default_that_the_one_type_does_not_allow_is_left_out() -> None:
+    parameters = {"type": "object", "properties": {"note": {"type": ["string", "null"], "default": None}}}
+    for options in (GENERIC, COHERE_V2):
+        lowered = lower("oci_inference", make_tool(parameters), options)
+        schema = lowered.entry.get("parameters") or lowered.entry["function"]["parameters"]
+        assert schema["properties"] == {"note": {"type": "string"}}
+        assert set(found(lowered.diagnostics, "loss")) == {
+            "/parameters/properties/note",
+            "/parameters/properties/note/default",
+        }
+
+
 def test_recursion_ends_in_an_open_schema() -> None:
     tree = {"type": "object", "properties": {"left": {"$ref": "#/$defs/Tree"}}}
     parameters = {"type": "object", "properties": {"tree": {"$ref": "#/$defs/Tree"}}, "$defs": {"Tree": tree}}

@@ -184,6 +184,9 @@ class SQLiteJournal(StoredJournal):
                 flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
                 os.close(os.open(self.path, flags, 0o600))
             empty = self.path.stat().st_size == 0
+            # SQLite would open it, and tell with the first call.
+            if not os.access(self.path, os.R_OK | os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         except OSError as error:
             raise self._cannot(error) from error
         if empty and self._owners.exists():
@@ -222,6 +225,8 @@ class SQLiteJournal(StoredJournal):
         connection.execute("pragma journal_mode = wal").fetchone()
         connection.execute("pragma synchronous = full")
         connection.execute("pragma fullfsync = on")  # macOS needs to be told
+        # What is dropped is overwritten, also where SQLite was built to leave it in free pages.
+        connection.execute("pragma secure_delete = on").fetchone()
         if self._max_bytes is not None:
             pages = self._max_bytes // number("pragma page_size")
             connection.execute(f"pragma max_page_count = {pages}")
