@@ -15,9 +15,9 @@ from tests.simulator.clients import OciClients, async_openai_client, oci_clients
 
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[Simulator]:
-    # A second scenario keeps the server from taking any name for the only one.
-    other = {"name": "other", "turns": [{"model": [{"say": "hello"}]}]}
-    with Simulator([other]) as simulator:
+    # Two scenarios keep the server from taking any name for the only one, whichever test comes first.
+    others = [{"name": name, "turns": [{"model": [{"say": "hello"}]}]} for name in ("other", "another")]
+    with Simulator(others) as simulator:
         yield simulator
 
 
