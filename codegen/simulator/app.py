@@ -65,6 +65,8 @@ class Host:
             OciInference(stage),
             Bedrock(stage),
         ]
+        self.ending = 0
+        """Answers that are being written and have an end: a client may have all of one before the record has."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
 
@@ -202,6 +204,8 @@ class _Answer(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         gone = asyncio.create_task(_disconnected(receive))
+        has_end = self._exchange.api != "openai_agents"  # whose streams stay open between turns
+        self._host.ending += has_end
         try:
             if self._reply.delay and not await self._pause(gone):
                 await self._break_off(send, [])
@@ -214,6 +218,7 @@ class _Answer(Response):
         except (ClientDisconnect, OSError):
             self._exchange.outcome = "lost"
         finally:
+            self._host.ending -= has_end
             gone.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await gone

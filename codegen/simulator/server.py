@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 _START_SECONDS = 30.0
 _GRACE_SECONDS = 2
+_SETTLE_SECONDS = 1.0
+"""How long a report waits for answers on their way; one that is held up by a fault is not waited for longer."""
 
 
 class SimulatorUnavailable(Exception):
@@ -159,9 +162,15 @@ class Simulator:
         return f"{self.base_url}{PATH}"
 
     def report(self) -> SimulatorReport:
-        """What the simulator saw so far; also after it was stopped."""
+        """What the simulator saw so far; also after it was stopped.
+
+        A client has the end of an answer a moment before the record has it, so answers on their way are waited for.
+        """
         if self._host is None:
             return self._stage.ledger.report(list(self._stage.scenarios))
+        deadline = time.monotonic() + _SETTLE_SECONDS
+        while self._host.ending and time.monotonic() < deadline:
+            time.sleep(0.001)
         with self._host.lock:
             return self._stage.ledger.report(list(self._stage.scenarios))
 
