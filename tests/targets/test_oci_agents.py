@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -13,11 +13,13 @@ import pytest
 from oci.generative_ai_agent import GenerativeAiAgentClient
 from oci.generative_ai_agent.models import CreateToolDetails, Function, FunctionCallingToolConfig
 
+from codegen.specs import Tool
 from codegen.targets import TargetOptionError, TargetOptions
 from codegen.targets.oci_parameters import decode_parameters
 from codegen.targets.rewriting import RECURSION_DEPTH
 from examples.unsigned_oci import CONFIG, NoSigner
-from tests.targets.support import codes, found, lower, make_tool
+from tests.targets.public_tools import real_tools, shipped_tools
+from tests.targets.support import codes, found, lower, lower_all, make_tool
 
 
 def schema_of(entry: dict[str, Any]) -> dict[str, Any]:
@@ -181,6 +183,34 @@ def received() -> Iterator[tuple[GenerativeAiAgentClient, list[Any]]]:
     server.server_close()
 
 
+def _details(entry: dict[str, Any]) -> CreateToolDetails:
+    """An entry as the client's own models of it."""
+    function = entry["toolConfig"]["function"]
+    return CreateToolDetails(
+        display_name=entry["displayName"],
+        description=entry["description"],
+        agent_id="ocid1.agent",
+        compartment_id="ocid1.compartment",
+        tool_config=FunctionCallingToolConfig(
+            function=Function(
+                name=function["name"], description=function["description"], parameters=function["parameters"]
+            )
+        ),
+    )
+
+
+@pytest.mark.parametrize("encoding", ["json", "adk"])
+@pytest.mark.parametrize("tools", [shipped_tools, real_tools], ids=["shipped", "public"])
+def test_the_serialiser_of_the_client_takes_every_tool(
+    encoding: str, tools: Callable[[], Sequence[Tool]], received: tuple[GenerativeAiAgentClient, list[Any]]
+) -> None:
+    options = TargetOptions(settings={"oci_encoding": encoding})
+    client, _ = received
+    for entry in lower_all(tools(), ["oci_agents"], options)[0]["oci_agents"].entries:
+        sent = client.base_client.sanitize_for_serialization(_details(entry))
+        assert sent == {**entry, "agentId": "ocid1.agent", "compartmentId": "ocid1.compartment"}
+
+
 @pytest.mark.parametrize("encoding", ["json", "adk"])
 def test_the_client_sends_the_entry_as_it_is(
     encoding: str, received: tuple[GenerativeAiAgentClient, list[Any]]
@@ -195,20 +225,8 @@ def test_the_client_sends_the_entry_as_it_is(
         "$defs": {"Id": {"type": "string", "pattern": "^\\d+$"}},
     }
     entry = lower("oci_agents", make_tool(parameters), TargetOptions(settings={"oci_encoding": encoding})).entry
-    function = entry["toolConfig"]["function"]
-    details = CreateToolDetails(
-        display_name=entry["displayName"],
-        description=entry["description"],
-        agent_id="ocid1.agent",
-        compartment_id="ocid1.compartment",
-        tool_config=FunctionCallingToolConfig(
-            function=Function(
-                name=function["name"], description=function["description"], parameters=function["parameters"]
-            )
-        ),
-    )
     client, bodies = received
-    client.create_tool(details)
+    client.create_tool(_details(entry))
     assert bodies == [{**entry, "agentId": "ocid1.agent", "compartmentId": "ocid1.compartment"}]
     back = decode_parameters(bodies[0]["toolConfig"]["function"]["parameters"])
     assert back == {

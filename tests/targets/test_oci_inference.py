@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -13,10 +13,12 @@ import pytest
 from oci.generative_ai_inference import GenerativeAiInferenceClient, models
 
 from codegen.diagnostics import Severity
+from codegen.specs import Tool
 from codegen.targets import TargetOptions
 from codegen.targets.rewriting import RECURSION_DEPTH
 from examples.unsigned_oci import CONFIG, NoSigner
 from tests.public_data import find
+from tests.targets.public_tools import real_tools, shipped_tools
 from tests.targets.support import codes, found, lower, lower_all, make_tool
 
 GENERIC = TargetOptions()
@@ -341,6 +343,17 @@ _REQUESTS = {
     "cohere": models.CohereChatRequest,
     "cohere_v2": models.CohereChatRequestV2,
 }
+
+
+@pytest.mark.parametrize("name", ["generic", "cohere", "cohere_v2"])
+@pytest.mark.parametrize("tools", [shipped_tools, real_tools], ids=["shipped", "public"])
+def test_the_serialiser_of_the_client_takes_every_tool(
+    name: str, tools: Callable[[], Sequence[Tool]], received: tuple[GenerativeAiInferenceClient, list[Any]]
+) -> None:
+    options = TargetOptions(settings={"oci_inference_format": name})
+    client, _ = received
+    for entry in lower_all(tools(), ["oci_inference"], options)[0]["oci_inference"].entries:
+        assert client.base_client.sanitize_for_serialization(_model(name, entry)) == entry
 
 
 @pytest.mark.parametrize("name", ["generic", "cohere", "cohere_v2"])

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import logging
 import math
 import re
 import secrets
@@ -51,6 +52,8 @@ from .stored import (
     Verify,
     new_key,
 )
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -268,11 +271,16 @@ class PostgresJournal(StoredJournal):
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
-        if connection is not None:
-            with contextlib.suppress(Exception):
-                if self._leaving:
-                    connection.execute(self._statements["leave"], (self._name,))
-                connection.close()
+        if connection is None:
+            return
+        try:
+            if self._leaving:
+                connection.execute(self._statements["leave"], (self._name,))
+        except self._psycopg.Error as error:
+            # The server then waits for the end of the lease, as it does for a worker that died.
+            log.info("the lease could not be given back: %s", type(error).__name__)
+        finally:
+            connection.close()
 
     def _prepare(self, connection: Any) -> None:
         """Brings the schema to this version. Of several workers that try at once, one does it and the others wait."""

@@ -482,6 +482,7 @@ def _primary(error: sqlite3.Error) -> int:
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:
+    """Leaves a transaction that failed. What fails here as well is left to the closing of the connection."""
     if connection.in_transaction:
         with contextlib.suppress(sqlite3.Error):
             connection.execute("rollback")
