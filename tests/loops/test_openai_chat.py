@@ -14,9 +14,8 @@ import openai
 import pytest
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Reply, ToolCall
-from openai import AsyncOpenAI, DefaultAsyncHttpxClient, DefaultHttpxClient, OpenAI
 
-from tests.loops.conftest import run_turn
+from tests.loops.conftest import openai_clients, run_turn
 from tests.loops.oci_support import Answer, Canned, canned
 from tests.loops.town import Town, town_package
 from tests.loops.vendors import chat_complaints, chat_stream
@@ -57,12 +56,7 @@ def runner(loop: ModuleType, dispatcher: Any) -> Converse:
     def run(
         way: str, url: str, input: Any = "hi", *, with_dispatcher: Any = None, retries: int = 0, **options: Any
     ) -> Any:
-        settings: Any = {"base_url": url, "api_key": "x", "max_retries": retries}
-        # The certificates that a client reads by default are of no use here, and take it a tenth of a second.
-        clients: dict[str, Callable[[], Any]] = {
-            "sync": lambda: OpenAI(**settings, http_client=DefaultHttpxClient(verify=False)),
-            "async": lambda: AsyncOpenAI(**settings, http_client=DefaultAsyncHttpxClient(verify=False)),
-        }
+        clients = openai_clients(url, retries)
         d = dispatcher if with_dispatcher is None else with_dispatcher
         return run_turn(loop, way, d, clients, model="m", input=input, **options)
 

@@ -12,9 +12,8 @@ import openai
 import pytest
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Reply, ToolCall
-from openai import AsyncOpenAI, DefaultAsyncHttpxClient, DefaultHttpxClient, OpenAI
 
-from tests.loops.conftest import run_turn
+from tests.loops.conftest import openai_clients, run_turn
 from tests.loops.town import Town, town_package
 
 NAME = "responses_elsewhere"
@@ -40,12 +39,7 @@ def runner(package: ModuleType, town: Town) -> Iterator[Converse]:
     dispatcher = package.dispatcher(town)
 
     def run(way: str, url: str, input: Any = "hi", *, retries: int = 0, **options: Any) -> Any:
-        settings: Any = {"base_url": url, "api_key": "x", "max_retries": retries}
-        clients: dict[str, Callable[[], Any]] = {
-            "sync": lambda: OpenAI(**settings, http_client=DefaultHttpxClient(verify=False)),
-            "async": lambda: AsyncOpenAI(**settings, http_client=DefaultAsyncHttpxClient(verify=False)),
-        }
-        return run_turn(loop, way, dispatcher, clients, model="m", input=input, **options)
+        return run_turn(loop, way, dispatcher, openai_clients(url, retries), model="m", input=input, **options)
 
     yield run
     dispatcher.close()
