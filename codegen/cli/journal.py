@@ -51,9 +51,11 @@ class Opened:
     runtime: str
 
     def module(self, name: str) -> Any:
+        """A module of that runtime."""
         return importlib.import_module(f"{self.runtime}.{name}")
 
     def key(self, ids: tuple[str, str, str]) -> Any:
+        """A journal key from session, turn and call id."""
         return self.module("journal").Key(*ids)
 
 

@@ -200,9 +200,11 @@ class OCIInference:
     facts: TargetFacts = FACTS
 
     def lower(self, tool: Tool, options: TargetOptions) -> Lowered:
+        """As `Target.lower`, in the format that the options choose. Raises `TargetOptionError` for another one."""
         return _FORMATS[options.choice(FORMAT)].lower(tool, options)
 
     def payload(self, lowered: Sequence[Lowered], options: TargetOptions) -> Payload:
+        """As `Target.payload`, in the format that the options choose. Raises `TargetOptionError` for another one."""
         return _FORMATS[options.choice(FORMAT)].payload(lowered, options)
 
 

@@ -163,6 +163,7 @@ async def resolve(journal: Operable, key: Key, outcome: Done | NotDone) -> bool:
 
 
 def how_it_ended(result: Result) -> Ended:
+    """The state in which a call with this result is kept; an unknown outcome waits for a person."""
     if result.error is None:
         return "succeeded"
     return "parked" if result.error.code == "outcome_unknown" else "failed"

@@ -40,6 +40,7 @@ class RunningCall:
         return None if self._task is None else self._task()
 
     def awaited_by(self, task: asyncio.Task[Any]) -> None:
+        """Notes the task that awaits the call."""
         # Not kept alive: a task whose loop was closed has to be found to be lost, and its call with it.
         self._task = weakref.ref(task)
 

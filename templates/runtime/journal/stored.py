@@ -62,6 +62,8 @@ class Privacy:
 
 @dataclass(frozen=True, slots=True)
 class Begin:
+    """Claim a key under a new token. Texts that need it are sealed, the digest is keyed."""
+
     key: Key
     tool: str
     digest: bytes
@@ -72,6 +74,8 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
+    """Store the result of a claim, if it still holds."""
+
     claim: Claim
     record: bytes
     how: Ended
@@ -79,17 +83,23 @@ class Finish:
 
 @dataclass(frozen=True, slots=True)
 class Release:
+    """Give a claim up; `ran` says whether the handler may have begun."""
+
     claim: Claim
     ran: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Submit:
+    """Note that a result was sent and accepted."""
+
     key: Key
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
+    """The calls in one state, or all, by key, at most `limit` of those behind `after`."""
+
     state: State | None
     limit: int
     after: Key | None
@@ -97,24 +107,30 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Show:
+    """One call."""
+
     key: Key
 
 
 @dataclass(frozen=True, slots=True)
 class Resolve:
+    """End a parked or interrupted call with a record; None clears it, so that it may run again."""
+
     key: Key
     record: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
 class Purge:
+    """Forget results older than some seconds; `unsent` says whether also those not noted as sent."""
+
     older_than: float
     unsent: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Verify:
-    pass
+    """Look for what is wrong with the store."""
 
 
 Operation = (
