@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import functools
 import threading
 from collections import deque
 from collections.abc import Callable, Generator
@@ -110,18 +111,20 @@ class ThreadPool:
         _worker.pool = self
         while (job := self._next()) is not None:
             future, run = job
+            settle: Callable[[], None] | None = None
             try:
                 if future.set_running_or_notify_cancel():
                     try:
-                        outcome = run()
+                        settle = functools.partial(future.set_result, run())
                     except BaseException as error:  # noqa: BLE001 - for who waits
-                        future.set_exception(error)
-                    else:
-                        future.set_result(outcome)
+                        settle = functools.partial(future.set_exception, error)
             finally:
+                # Before anybody hears of the outcome: who then asks what still runs must not find this job.
                 with self._changed:
                     self._running -= 1
-                del job, future, run
+            if settle is not None:
+                settle()
+            del job, future, run, settle
 
     def _next(self) -> _Job | None:
         """The next job for the calling thread, or None when the thread is to end."""

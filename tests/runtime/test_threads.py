@@ -265,6 +265,22 @@ class TestNesting:
         assert d.execute_sync(call("look_up", key="a")).output == "pong"
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_who_has_the_outcome_finds_nothing_running(pool: ThreadPool, fails: bool) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def work() -> int:
+        return 1 // (not fails)
+
+    for _ in range(300):
+        ended = threading.Event()
+        future = pool.submit(work)
+        future.add_done_callback(lambda _, ended=ended: (seen.append((pool.running, pool.busy)), ended.set()))  # type: ignore[misc]
+        assert ended.wait(10)
+        assert isinstance(future.exception(), ZeroDivisionError) is fails
+    assert set(seen) == {(0, 0)}
+
+
 class TestClosing:
     def test_calls_that_run_are_answered(self, dispatcher: Make, call: Make) -> None:
         others = set(threading.enumerate())  # what earlier tests of this process may have left
